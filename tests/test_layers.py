@@ -66,8 +66,8 @@ ALLOWED_CIRCLES = {
     frozenset(
         f"opwright.kit.declare.{each}" for each in ("declared_operator", "operator_set", "to_live")
     ),
-    # A row is data and is read without torch; the bench that it runs with needs torch.
-    frozenset({"opwright.check.bench", "opwright.check.row"}),
+    # A row is data and is read without torch; the context that it runs with needs torch.
+    frozenset({"opwright.check.row_context", "opwright.check.row"}),
     # A rule sees a tensor whose axes are solved when it asks for them.
     frozenset({"opwright.check.samples.seen", "opwright.check.samples.solve"}),
 }

@@ -13,7 +13,7 @@ progress       what is going on while a run lasts
 known          what is known before a run: the ledger of failures, the schemas of the last release
 finding        a fault, as it is reported; outcome: what became of a cell; record: a whole run
 as_json        outcomes and runs as JSON, and back
-report         a run as text in a terminal, and as a page; outputs: the files it is written to
+report         a run as text in a terminal, and as a page; `files`: where it is written
 repro          failures as scripts that run alone; its `replay` is what they import (torch)
 pytest_plugin  `pytest --opwright-check`
 errors         what can keep the command from its work
@@ -25,7 +25,7 @@ subject        an operator under check
 samples        a declaration -> samples of its arguments, large to small; and samples -> tensors
 row            what a row is (no torch); rows: one module or package per row, and the table of all
 observe        what rows look with, and share: other ways to run, memory, tensors, deviations
-bench          what a row works with: samples, calls, where it reports
+row_context    what a row works with: samples, calls, where it reports
 examine        subjects and rows -> outcomes, in this process
 """
 

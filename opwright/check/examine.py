@@ -6,8 +6,8 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import Bench, EagerCallError, NotApplicableError
 from opwright.check.outcome import Outcome
+from opwright.check.row_context import EagerCallError, NotApplicableError, RowContext
 from opwright.check.samples import Samples, describe
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def examine_cell(
     watch
         Called with each sample before it is used.
     """
-    bench = Bench(subject, row, column, samples=samples, device=device, watch=watch)
+    context = RowContext(subject, row, column, samples=samples, device=device, watch=watch)
     start = time.perf_counter()
     status: Status
     reason = row.needs(subject)
     if reason is not None:
         status = "not applicable"
     else:
-        status, reason = run(bench)
+        status, reason = run(context)
     return Outcome(
         operator=subject.name,
         row=row.name,
@@ -62,22 +62,22 @@ def examine_cell(
         status=status,
         reason=reason,
         seconds=time.perf_counter() - start,
-        calls=bench.calls,
-        samples=tuple(bench.ran),
-        findings=tuple(bench.findings),
-        details=bench.details,
+        calls=context.calls,
+        samples=tuple(context.ran),
+        findings=tuple(context.findings),
+        details=context.details,
     )
 
 
-def run(bench: Bench) -> tuple[Status, str]:
+def run(context: RowContext) -> tuple[Status, str]:
     """Run the row and return what became of it, and why."""
     try:
-        bench.row.run(bench)
+        context.row.run(context)
     except NotApplicableError as error:
         return "not applicable", str(error)
     except EagerCallError as error:
         text = f"an eager call with {describe(error.sample)} raises {error}; see row numerics"
-        return ("failed" if bench.findings else "blocked"), text
+        return ("failed" if context.findings else "blocked"), text
     except Exception:  # noqa: BLE001 - user code runs in rows; a row that fails must not hide the others
         return "error", traceback.format_exc()
-    return ("failed" if bench.findings else "passed"), ""
+    return ("failed" if context.findings else "passed"), ""

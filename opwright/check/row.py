@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Kind
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
 
 __all__ = ["Needs", "Row", "always", "takes_tensors"]
@@ -48,7 +48,7 @@ class Row:
     kinds
         The faults that it can find.
     run
-        Examines the operator in the way that `bench.column` names, and reports to the bench.
+        Examines the operator in the way that `context.column` names, and reports to the context.
     columns
         The ways to run that it has, each a cell: words joined by hyphens, without spaces.
     needs
@@ -62,7 +62,7 @@ class Row:
     name: str
     title: str
     kinds: tuple[Kind, ...]
-    run: Callable[[Bench], None]
+    run: Callable[[RowContext], None]
     columns: tuple[str, ...] = ("eager",)
     needs: Needs = always
     cost: Literal["low", "high"] = "low"

@@ -18,12 +18,12 @@ from opwright.check.known.accept import accept
 from opwright.check.known.failures import is_passed, new_failures
 from opwright.check.known.ledger import judged, read_ledger
 from opwright.check.known.released import write_releases
-from opwright.check.outputs import STDOUT, Outputs, written
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
 from opwright.check.record import CheckedOperator, CheckedRow, Run
+from opwright.check.report.files import STDOUT, Outputs, written
 from opwright.check.report.html import page_of
 from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro.scripts import write_scripts

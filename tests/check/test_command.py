@@ -26,11 +26,11 @@ from opwright.check.errors import (
     UnknownRowOptionError,
 )
 from opwright.check.outcome import Outcome
-from opwright.check.outputs import STDOUT, written
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Started
 from opwright.check.progress import Progress
 from opwright.check.record import CheckedOperator, CheckedRow, Run
+from opwright.check.report.files import STDOUT, written
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.cli import app
 from opwright.command_line.files import unwritable, write_atomically

@@ -11,9 +11,9 @@ from opwright.check.subject import flat
 from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding, Kind
     from opwright.check.observe.deviation import Deviation
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -29,7 +29,7 @@ RANDOM = "the reference gives something else each time: its values cannot be com
 
 
 def compared(
-    bench: Bench,
+    context: RowContext,
     got: torch.Tensor,
     want: torch.Tensor,
     name: str,
@@ -44,12 +44,12 @@ def compared(
     values
         Fresh arguments on the CPU.
     """
-    tolerances = bench.subject.operator.tolerances
+    tolerances = context.subject.operator.tolerances
     found = deviation(got, want, tolerances, scale=scale)
     declared = str(want.dtype).removeprefix("torch.") in tolerances
     if not found.wrong or declared or want.dtype not in WIDER:
         return found
-    wide = wider_result(bench.subject, name, values)
+    wide = wider_result(context.subject, name, values)
     if wide is None or wide.shape != want.shape:
         return found
     second = deviation(got, wide.to(want.dtype), tolerances, scale=scale)
@@ -68,14 +68,14 @@ def wider_result(subject: Subject, name: str, values: Values) -> torch.Tensor | 
         return None
 
 
-def is_random(bench: Bench, sample: Sample) -> bool:
+def is_random(context: RowContext, sample: Sample) -> bool:
     """Return whether the reference gives something else each time."""
-    one, other = flat(bench.expected(sample)), flat(bench.expected(sample))
+    one, other = flat(context.expected(sample)), flat(context.expected(sample))
     return any(deviation(other[name], value, {}).is_wrong for name, value in one.items())
 
 
 def wrong_result(
-    bench: Bench,
+    context: RowContext,
     kind: Kind,
     sample: Sample,
     name: str,
@@ -94,7 +94,7 @@ def wrong_result(
     got
         What to say before the deviation.
     """
-    return bench.finding(
+    return context.finding(
         kind,
         expected=f"{name} of the reference",
         got=f"{got}{found}",
@@ -103,6 +103,6 @@ def wrong_result(
             f"values = arguments({device!r})",
             *change,
             "returned = operator(**values)",
-            *found.line(picked(bench.subject.schema, name)),
+            *found.line(picked(context.subject.schema, name)),
         ),
     )

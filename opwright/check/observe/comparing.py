@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError
 from opwright.check.observe.program import Program, Ran, named_tensors, program_of
+from opwright.check.row_context import EagerCallError
 from opwright.check.subject import packed_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.observe.program import Shape
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -38,14 +38,14 @@ ALIASED_RESULT = "whose output has alias annotations"
 LOOKED_AT = 24  # samples among which those of another form are looked for
 
 
-def few(bench: Bench, count: int) -> list[Sample]:
+def few(context: RowContext, count: int) -> list[Sample]:
     """Return the first sample, and others that differ in which arguments they give.
 
     For rows that take long for each sample.
     """
     chosen: dict[object, Sample] = {}
-    for sample in islice(bench.samples.of({"presence", "length"}, 0), LOOKED_AT):
-        chosen.setdefault(presence(bench.arguments(sample, "cpu")), sample)
+    for sample in islice(context.samples.of({"presence", "length"}, 0), LOOKED_AT):
+        chosen.setdefault(presence(context.arguments(sample, "cpu")), sample)
         if len(chosen) == count:
             break
     return list(chosen.values())
@@ -59,7 +59,7 @@ def presence(values: Values) -> object:
     ).__repr__()
 
 
-def run_eagerly(bench: Bench, program: Program, sample: Sample) -> Ran:
+def run_eagerly(context: RowContext, program: Program, sample: Sample) -> Ran:
     """Run a program eagerly on fresh arguments.
 
     Raises
@@ -68,30 +68,30 @@ def run_eagerly(bench: Bench, program: Program, sample: Sample) -> Ran:
         It raised.
     """
     try:
-        return run(bench, program, program.function(bench.subject.overload), sample)
+        return run(context, program, program.function(context.subject.overload), sample)
     except Exception as error:
         raise EagerCallError(sample, error) from error
 
 
-def run(bench: Bench, program: Program, function: Callable[..., Any], sample: Sample) -> Ran:
+def run(context: RowContext, program: Program, function: Callable[..., Any], sample: Sample) -> Ran:
     """Run a function on fresh arguments, with the same random numbers each time."""
-    given = program.given(bench.arguments(sample))
+    given = program.given(context.arguments(sample))
     torch.manual_seed(0)
-    bench.calls += 1
+    context.calls += 1
     returned = function(*given)
-    bench.synchronize()
+    context.synchronize()
     return Ran.of(program, returned, given)
 
 
 def gradients(
-    bench: Bench, program: Program, function: Callable[..., Any], sample: Sample
+    context: RowContext, program: Program, function: Callable[..., Any], sample: Sample
 ) -> dict[str, torch.Tensor]:
     """Return the gradients of a function's floating arguments by name.
 
     What flows back are numbers that differ from element to element. Empty if no result depends on
     an argument in a way that can be differentiated.
     """
-    given = program.given(bench.arguments(sample))
+    given = program.given(context.arguments(sample))
     leaves = {
         f"{name}" if index is None else f"{name}[{index}]": value.requires_grad_()
         for (name, index), value in zip(program.parameters, given, strict=True)
@@ -100,7 +100,7 @@ def gradients(
     # A tensor that the operator writes cannot be a leaf.
     taken = [each.clone() if isinstance(each, torch.Tensor) else each for each in given]
     torch.manual_seed(0)
-    bench.calls += 1
+    context.calls += 1
     returned = named_tensors(function(*taken))
     results = [each for each in returned.values() if each.requires_grad]
     if not results or not leaves:
@@ -109,7 +109,7 @@ def gradients(
     found: tuple[torch.Tensor | None, ...] = torch.autograd.grad(
         results, list(leaves.values()), flowing, allow_unused=True
     )
-    bench.synchronize()
+    context.synchronize()
     return {
         name: gradient
         for name, gradient in zip(leaves, found, strict=True)
@@ -124,29 +124,29 @@ def ramp(like: torch.Tensor) -> torch.Tensor:
     return numbers.reshape(like.shape).to(device=like.device, dtype=like.dtype)
 
 
-def programs(bench: Bench, sample: Sample, shapes: tuple[Shape, ...]) -> Iterator[Program]:
+def programs(context: RowContext, sample: Sample, shapes: tuple[Shape, ...]) -> Iterator[Program]:
     """Yield the programs of some shapes that make sense for an operator."""
-    values = bench.arguments(sample)
-    is_mutating = bool(bench.subject.schema.mutated)
+    values = context.arguments(sample)
+    is_mutating = bool(context.subject.schema.mutated)
     for shape in shapes:
         if shape in {"views", "inside"} and not is_mutating:
             continue
         if shape == "written":
-            results = writable_results(bench, sample)
+            results = writable_results(context, sample)
             if results:
-                yield program_of(bench.subject, values, shape, results)
+                yield program_of(context.subject, values, shape, results)
             continue
-        yield program_of(bench.subject, values, shape)
+        yield program_of(context.subject, values, shape)
 
 
-def writable_results(bench: Bench, sample: Sample) -> tuple[int, ...]:
+def writable_results(context: RowContext, sample: Sample) -> tuple[int, ...]:
     """Return which results are new floating tensors that can be written."""
-    schema = bench.subject.schema
+    schema = context.subject.schema
     if any(result.alias is not None for result in schema.results):
         return ()
-    values = bench.arguments(sample)
-    unspecified = bench.subject.unspecified(values)
-    returned = packed_results(bench.call(values, sample), len(schema.results))
+    values = context.arguments(sample)
+    unspecified = context.subject.unspecified(values)
+    returned = packed_results(context.call(values, sample), len(schema.results))
     return tuple(
         index
         for index, (name, value) in enumerate(zip(schema.output_names(), returned, strict=True))

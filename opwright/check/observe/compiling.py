@@ -18,7 +18,7 @@ from opwright.kit.live.arguments import map_tensors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = [
@@ -123,7 +123,7 @@ def inner_error(error: Exception) -> Exception:
     return error.inner_exception if isinstance(error, BackendCompilerFailed) else error
 
 
-def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
+def fake_results(context: RowContext, sample: Sample) -> list[torch.Tensor]:
     """Return the results that Meta says a call has; none if Meta raises.
 
     Sizes that depend on data are symbols.
@@ -131,11 +131,11 @@ def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     values = {
         name: map_tensors(lambda each: mode.from_tensor(each, static_shapes=True), value)
-        for name, value in bench.arguments(sample).items()
+        for name, value in context.arguments(sample).items()
     }
     try:
         with mode, quiet():
-            returned = bench.subject.call(values)
+            returned = context.subject.call(values)
     except Exception:  # noqa: BLE001 - an author's Meta; the row meta reports it
         return []
     return list(
@@ -143,10 +143,10 @@ def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
     )
 
 
-def data_dependent(bench: Bench, sample: Sample) -> bool:
+def data_dependent(context: RowContext, sample: Sample) -> bool:
     """Return whether a result's size depends on data, as Meta says."""
     return any(
         isinstance(size, torch.SymInt)
-        for tensor in fake_results(bench, sample)
+        for tensor in fake_results(context, sample)
         for size in tensor.shape
     )

@@ -12,7 +12,7 @@ from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
     from opwright.kit.live.arguments import Values
 
 __all__ = ["Allocations", "call_meta", "on_meta", "reads_data", "without_data"]
@@ -45,10 +45,10 @@ class Allocations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch'
         return returned
 
 
-def call_meta(bench: Bench, values: Values) -> None:
+def call_meta(context: RowContext, values: Values) -> None:
     """Call the Meta kernel itself, below everything else."""
-    operator = bench.subject.overload
-    binder = Binder.of(bench.subject.schema)
+    operator = context.subject.overload
+    binder = Binder.of(context.subject.schema)
     binder.call(
         lambda *args, **kwargs: dispatcher.call_at(operator, "Meta", *args, **kwargs), values
     )

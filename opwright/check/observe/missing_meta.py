@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.check.bench import NotApplicableError
+from opwright.check.row_context import NotApplicableError
 from opwright.internals.fake_tensors import UnsupportedOperatorException
 
 __all__ = ["NO_META", "is_missing_meta", "must_have_meta"]

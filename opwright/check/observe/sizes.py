@@ -16,7 +16,7 @@ from opwright.kit.declare.schema import Base
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Value
     from opwright.kit.declare.schema import Schema
@@ -28,7 +28,7 @@ SPECIAL = (0, 1)  # sizes for which a graph is made anew
 
 
 def other_sizes(
-    bench: Bench, sample: Sample, *, count: int = 2, alike: bool = False
+    context: RowContext, sample: Sample, *, count: int = 2, alike: bool = False
 ) -> Iterator[Sample]:
     """Yield samples that differ from one in sizes and values alone, and that the rules allow.
 
@@ -38,27 +38,27 @@ def other_sizes(
         All sizes differ from those of the sample, and those are equal that are equal in it: then
         one graph with symbols serves them all.
     """
-    form = form_of(bench, sample)
-    sizes = form_sizes(bench, sample)
+    form = form_of(context, sample)
+    sizes = form_sizes(context, sample)
     seen = {sizes}
-    for other in candidates(bench, sample):
+    for other in candidates(context, sample):
         if len(seen) > count:
             return
-        if not is_allowed(bench, other) or form_of(bench, other) != form:
+        if not is_allowed(context, other) or form_of(context, other) != form:
             continue
-        others = form_sizes(bench, other)
+        others = form_sizes(context, other)
         if others in seen or (alike and not are_alike(sizes, others)):
             continue
         seen.add(others)
         yield other
 
 
-def is_allowed(bench: Bench, sample: Sample) -> bool:
+def is_allowed(context: RowContext, sample: Sample) -> bool:
     """Return whether the declared rules allow a sample, and it is not too large."""
     try:
-        values = bench.arguments(sample, "cpu")
-        if bench.subject.rules is not None:
-            bench.subject.rules.check(values)
+        values = context.arguments(sample, "cpu")
+        if context.subject.rules is not None:
+            context.subject.rules.check(values)
     except (TypeError, ValueError, RuntimeError):
         return False
     return all(tensor.numel() <= LARGEST for tensor in flat(values).values())
@@ -73,12 +73,12 @@ def are_alike(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     )
 
 
-def candidates(bench: Bench, sample: Sample) -> Iterator[Sample]:
+def candidates(context: RowContext, sample: Sample) -> Iterator[Sample]:
     """Yield what may be such a sample: a larger one, those of the declaration, larger ones."""
-    changes = CHANGES if may_be_resized(bench.subject) else ()
-    larger = [resized(bench.subject.schema, sample, change) for change in changes]
+    changes = CHANGES if may_be_resized(context.subject) else ()
+    larger = [resized(context.subject.schema, sample, change) for change in changes]
     yield from larger[:1]
-    yield from bench.samples.of({"size"}, 12)
+    yield from context.samples.of({"size"}, 12)
     yield from larger[1:]
 
 
@@ -119,11 +119,11 @@ def resized(schema: Schema, sample: Sample, change: Callable[[int], int]) -> Sam
     return dataclasses.replace(sample, values=values)
 
 
-def form_of(bench: Bench, sample: Sample) -> tuple[object, ...]:
+def form_of(context: RowContext, sample: Sample) -> tuple[object, ...]:
     """Return what two samples have in common if one graph serves both."""
-    values = bench.arguments(sample, "cpu")
+    values = context.arguments(sample, "cpu")
     return tuple(
-        (name, form_of_value(bench.subject.schema, name, value)) for name, value in values.items()
+        (name, form_of_value(context.subject.schema, name, value)) for name, value in values.items()
     )
 
 
@@ -148,10 +148,10 @@ def order_of_strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return tuple(sorted(range(tensor.ndim), key=tensor.stride))
 
 
-def form_sizes(bench: Bench, sample: Sample) -> tuple[int, ...]:
+def form_sizes(context: RowContext, sample: Sample) -> tuple[int, ...]:
     """Return the sizes of a sample, and its int arguments that may be symbols."""
-    values = bench.arguments(sample, "cpu")
-    return tuple(size for _, size in sizes_of(bench.subject.schema, values))
+    values = context.arguments(sample, "cpu")
+    return tuple(size for _, size in sizes_of(context.subject.schema, values))
 
 
 def has_no_special_size(values: Values) -> bool:

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, identity, labelled, shares
 from opwright.check.observe.tensors import base
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError
 from opwright.check.subject import packed_results
 
 if TYPE_CHECKING:
     import torch
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.declare.schema import Argument
@@ -70,27 +70,27 @@ def needs(subject: Subject) -> str | None:
     return "no result is a tensor"
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare storages."""
-    device = bench.device_of_column()
+    device = context.device_of_column()
 
     def examine(sample: Sample) -> Finding | None:
-        values = bench.arguments(sample, device)
+        values = context.arguments(sample, device)
         try:
-            returned = bench.call(values, sample)
+            returned = context.call(values, sample)
         except EagerCallError as error:
             if "OPW-L013" not in str(error):
                 raise
             expected = "results with memory of their own"
-            return bench.finding(ALIASED, expected=expected, got=str(error), sample=sample)
-        return judged(bench, sample, values, returned)
+            return context.finding(ALIASED, expected=expected, got=str(error), sample=sample)
+        return judged(context, sample, values, returned)
 
-    bench.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
+    context.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
 
 
-def judged(bench: Bench, sample: Sample, values: Values, returned: object) -> Finding | None:
+def judged(context: RowContext, sample: Sample, values: Values, returned: object) -> Finding | None:
     """Return what is wrong with the memory of results."""
-    schema = bench.subject.schema
+    schema = context.subject.schema
     names = schema.output_names()
     results = packed_results(returned, len(names))
     owners = [(f"argument {label}", tensor) for _, label, tensor in labelled(values)]
@@ -99,16 +99,16 @@ def judged(bench: Bench, sample: Sample, values: Values, returned: object) -> Fi
         for _, label, tensor in labelled({name: results[index]}):
             if argument is not None:
                 if not is_of(tensor, argument, values):
-                    return other_tensor(bench, sample, label, tensor, argument, values)
+                    return other_tensor(context, sample, label, tensor, argument, values)
                 continue
             if result.alias is not None:
                 continue  # of no argument: row schema reports it
             other = next((owner for owner, memory in owners if shares(tensor, memory)), None)
             if other is not None:
-                return aliased(bench, sample, label, other, index)
+                return aliased(context, sample, label, other, index)
             wasted = tensor.untyped_storage().nbytes() - tensor.numel() * tensor.element_size()
             if wasted > max(SPARE, tensor.numel() * tensor.element_size()) and is_plain(tensor):
-                return workspace(bench, sample, label, tensor)
+                return workspace(context, sample, label, tensor)
             owners.append((f"result {label}", tensor))
     return None
 
@@ -136,21 +136,21 @@ def is_plain(tensor: torch.Tensor) -> bool:
     return plain
 
 
-def aliased(bench: Bench, sample: Sample, label: str, other: str, index: int) -> Finding:
+def aliased(context: RowContext, sample: Sample, label: str, other: str, index: int) -> Finding:
     """Return the finding of a result with the memory of another tensor."""
     kind, name = other.split(" ", 1)
-    written = bench.subject.schema.argument(base(name))
+    written = context.subject.schema.argument(base(name))
     if kind == "result":
         found = SHARED
     elif written is not None and written.is_written:
         found = RETURNED
     else:
         found = ALIASED
-    many = len(bench.subject.schema.results) > 1
+    many = len(context.subject.schema.results) > 1
     picked = f"returned[{index}]" if many else "returned"
-    place = "cpu" if bench.column == "cpu" else "npu"
+    place = "cpu" if context.column == "cpu" else "npu"
     script: tuple[str, ...] = ()
-    if kind == "argument" and label == bench.subject.schema.output_names()[index]:
+    if kind == "argument" and label == context.subject.schema.output_names()[index]:
         item = f"[{name.partition('[')[0]!r}]{name[len(name.partition('[')[0]) :]}"
         script = (
             f"values = arguments({place!r})",
@@ -158,9 +158,9 @@ def aliased(bench: Bench, sample: Sample, label: str, other: str, index: int) ->
             f"given = values{item}.untyped_storage()",
             f"assert {picked}.untyped_storage()._cdata != given._cdata",
         )
-    return bench.finding(
+    return context.finding(
         found,
-        expected=f"{label} with memory of its own, as {bench.subject.schema} says",
+        expected=f"{label} with memory of its own, as {context.subject.schema} says",
         got=f"the memory of {other}",
         sample=sample,
         script=script,
@@ -168,7 +168,7 @@ def aliased(bench: Bench, sample: Sample, label: str, other: str, index: int) ->
 
 
 def other_tensor(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     label: str,
     tensor: torch.Tensor,
@@ -178,7 +178,7 @@ def other_tensor(
     """Return the finding of a result that is not the argument."""
     given = next(labelled({argument.name: values[argument.name]}), None)
     form = "None" if given is None else str(Form.of(given[2]))
-    return bench.finding(
+    return context.finding(
         NO_ALIAS,
         expected=f"{label} to be argument {argument}: {form}",
         got=f"a tensor with other memory: {Form.of(tensor)}"
@@ -188,9 +188,9 @@ def other_tensor(
     )
 
 
-def workspace(bench: Bench, sample: Sample, label: str, tensor: torch.Tensor) -> Finding:
+def workspace(context: RowContext, sample: Sample, label: str, tensor: torch.Tensor) -> Finding:
     """Return the finding of a result that keeps a large allocation."""
-    return bench.finding(
+    return context.finding(
         WORKSPACE,
         expected=f"about {tensor.numel() * tensor.element_size()} bytes for {label}, "
         f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}",

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import on_device, replaced, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.kit.live import dispatcher
 from opwright.kit.live.autocast import AUTOCAST_KEYS, is_eligible, target
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -66,33 +66,35 @@ def needs(subject: Subject) -> str | None:
     return None
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare calls under autocast with the rule."""
-    device = bench.device_of_column()
-    has_rule = dispatcher.has_kernel(bench.subject.overload, "AutocastCPU")
-    if device == "cpu" and bench.subject.is_foreign and not has_rule:
+    device = context.device_of_column()
+    has_rule = dispatcher.has_kernel(context.subject.overload, "AutocastCPU")
+    if device == "cpu" and context.subject.is_foreign and not has_rule:
         message = "the library has no autocast rule for the CPU"
         raise NotApplicableError(message)
 
     def examine(sample: Sample) -> Finding | None:
-        if not any(is_eligible(tensor) for tensor in flat(bench.arguments(sample, "cpu")).values()):
+        if not any(
+            is_eligible(tensor) for tensor in flat(context.arguments(sample, "cpu")).values()
+        ):
             return None
         for dtype in DTYPES:
-            found = compare(bench, sample, device, dtype)
+            found = compare(context, sample, device, dtype)
             if found is not None:
                 return found
         return None
 
-    bench.each(examine, vary={"dtype", "presence", "length"}, examples=4)
+    context.each(examine, vary={"dtype", "presence", "length"}, examples=4)
 
 
-def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Finding | None:
+def compare(context: RowContext, sample: Sample, device: str, dtype: torch.dtype) -> Finding | None:
     """Compare a call under autocast with one on converted arguments."""
-    subject = bench.subject
+    subject = context.subject
     known = knows(subject)
     with torch.autocast(device, enabled=False):
-        wanted = plain(bench, sample, device, dtype) if known else None
-    values = bench.arguments(sample, device)
+        wanted = plain(context, sample, device, dtype) if known else None
+    values = context.arguments(sample, device)
     name = str(dtype).removeprefix("torch.")
     call = f"with torch.autocast({device!r}, dtype=torch.{name})"
     lines = (
@@ -101,11 +103,11 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
     )
     try:
         with torch.autocast(device, dtype=dtype):
-            got = flat(subject.computed(bench.call(values, sample), values))
+            got = flat(subject.computed(context.call(values, sample), values))
     except EagerCallError as error:
-        if wanted is None and not works(bench, sample, device):
+        if wanted is None and not works(context, sample, device):
             return None  # it works for no dtype: row numerics
-        return bench.finding(
+        return context.finding(
             RAISES,
             expected=f"results {call}",
             got=str(error),
@@ -116,7 +118,7 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
     if wanted is not None:
         for result, want in wanted.items():
             if got[result].dtype is not want.dtype:
-                return bench.finding(
+                return context.finding(
                     DTYPE,
                     expected=f"{result} of {want.dtype} {call} and {said(subject)}",
                     got=str(got[result].dtype),
@@ -127,13 +129,13 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
                 continue
             text = difference(got[result], want, subject.operator.tolerances)
             if text is not None:
-                return bench.finding(
+                return context.finding(
                     VALUES,
                     expected=f"{result} as without autocast, on arguments as {said(subject)}",
                     got=f"{text} {call}",
                     sample=sample,
                 )
-    return compare_fake(bench, sample, device, dtype, {n: t.dtype for n, t in got.items()})
+    return compare_fake(context, sample, device, dtype, {n: t.dtype for n, t in got.items()})
 
 
 def knows(subject: Subject) -> bool:
@@ -152,26 +154,26 @@ def said(subject: Subject) -> str:
     return "no rule" if rule is None else f"autocast={rule!r}"
 
 
-def works(bench: Bench, sample: Sample, device: str) -> bool:
+def works(context: RowContext, sample: Sample, device: str) -> bool:
     """Return whether a call without autocast works."""
     try:
         with torch.autocast(device, enabled=False):
-            bench.call(bench.arguments(sample, device), sample)
+            context.call(context.arguments(sample, device), sample)
     except EagerCallError:
         return False
     return True
 
 
 def plain(
-    bench: Bench, sample: Sample, device: str, dtype: torch.dtype
+    context: RowContext, sample: Sample, device: str, dtype: torch.dtype
 ) -> dict[str, torch.Tensor] | None:
     """Call the operator without autocast on arguments that are converted; None if that raises."""
-    subject = bench.subject
-    values = converted(subject, bench.arguments(sample, device), device, dtype)
+    subject = context.subject
+    values = converted(subject, context.arguments(sample, device), device, dtype)
     try:
-        returned = bench.call(values, sample)
+        returned = context.call(values, sample)
     except EagerCallError:
-        if works(bench, sample, device):
+        if works(context, sample, device):
             # The rule gives what the operator does not take; under autocast that shows.
             return None
         raise
@@ -201,11 +203,15 @@ def tensors(values: Values) -> list[torch.Tensor]:
 
 
 def compare_fake(
-    bench: Bench, sample: Sample, device: str, dtype: torch.dtype, real: dict[str, torch.dtype]
+    context: RowContext,
+    sample: Sample,
+    device: str,
+    dtype: torch.dtype,
+    real: dict[str, torch.dtype],
 ) -> Finding | None:
     """Compare the dtypes of fake results with real ones."""
-    subject = bench.subject
-    values = bench.arguments(sample, "cpu")
+    subject = context.subject
+    values = context.arguments(sample, "cpu")
     names = tensor_arguments(subject.schema, values)
     mode = FakeTensorMode()
     device_values = on_device(values, device)
@@ -217,7 +223,7 @@ def compare_fake(
         return None
     for name, result in results.items():
         if name in real and result.dtype is not real[name]:
-            return bench.finding(
+            return context.finding(
                 FAKE,
                 expected=f"{name} of {real[name]}, as in eager mode, under autocast to {dtype}",
                 got=f"{result.dtype} of fake tensors",

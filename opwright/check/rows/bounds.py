@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import first_unequal
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.subject import flat
 from opwright.twin import guard
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.twin.guard import Fault
 
@@ -71,16 +71,16 @@ UNINITIALISED = Kind(
 Results = dict[str, torch.Tensor]
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Run every sample in both modes."""
     if not guard.is_guarded():
         message = "memory of this process is not guarded: opwright run --guard"
         raise NotApplicableError(message)
     guard.take_faults()  # of what ran before
-    torch.get_device_module(bench.device).empty_cache()
+    torch.get_device_module(context.device).empty_cache()
     try:
-        bench.each(
-            lambda sample: examine(bench, sample),
+        context.each(
+            lambda sample: examine(context, sample),
             vary={"dtype", "size", "rank", "layout", "presence", "length"},
             examples=10,
         )
@@ -89,27 +89,27 @@ def run(bench: Bench) -> None:
         guard.take_faults()
 
 
-def examine(bench: Bench, sample: Sample) -> Finding | None:
+def examine(context: RowContext, sample: Sample) -> Finding | None:
     """Run one sample in both modes, and compare."""
     results = []
     for mode in guard.MODES:
-        got, faults = run_in(bench, sample, mode)
+        got, faults = run_in(context, sample, mode)
         if faults:
-            return outside(bench, sample, min(faults, key=severity), mode)
+            return outside(context, sample, min(faults, key=severity), mode)
         results.append(got)
     one, other = results
     if first_unequal(one, other) is None:
         return None
-    again, _ = run_in(bench, sample, guard.MODES[0])
+    again, _ = run_in(context, sample, guard.MODES[0])
     if first_unequal(one, again) is not None:
-        bench.details["results"] = (
+        context.details["results"] = (
             "differ from call to call: whether they depend on unwritten memory is not known"
         )
         return None
-    return unwritten(bench, sample, one, other)
+    return unwritten(context, sample, one, other)
 
 
-def run_in(bench: Bench, sample: Sample, mode: int) -> tuple[Results, list[Fault]]:
+def run_in(context: RowContext, sample: Sample, mode: int) -> tuple[Results, list[Fault]]:
     """Call the operator with memory arranged in a mode; return results on the CPU, and faults."""
     guard.set_mode(mode)
     results: Results = {}
@@ -117,9 +117,9 @@ def run_in(bench: Bench, sample: Sample, mode: int) -> tuple[Results, list[Fault
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            values = bench.arguments(sample)
-            fill_free_memory(bench)
-            computed = bench.subject.computed(bench.call(values, sample), values)
+            values = context.arguments(sample)
+            fill_free_memory(context)
+            computed = context.subject.computed(context.call(values, sample), values)
             results = {name: each.detach().cpu() for name, each in flat(computed).items()}
     except EagerCallError as raised:  # a fault is an error of the task
         error = raised
@@ -129,10 +129,10 @@ def run_in(bench: Bench, sample: Sample, mode: int) -> tuple[Results, list[Fault
     return results, faults
 
 
-def fill_free_memory(bench: Bench) -> None:
+def fill_free_memory(context: RowContext) -> None:
     """Fill what torch_npu keeps for later tensors, which has the contents of earlier ones."""
-    bench.synchronize()
-    for segment in torch.get_device_module(bench.device).memory_snapshot():
+    context.synchronize()
+    for segment in torch.get_device_module(context.device).memory_snapshot():
         address = segment["address"]
         for block in segment["blocks"]:
             if block["state"] == "inactive":
@@ -145,7 +145,7 @@ def severity(fault: Fault) -> int:
     return 2 if fault.what == "stale" else 0 if fault.access == "write" else 1
 
 
-def outside(bench: Bench, sample: Sample, fault: Fault, mode: int) -> Finding:
+def outside(context: RowContext, sample: Sample, fault: Fault, mode: int) -> Finding:
     """Make the finding of an access that no operand of the call allows."""
     kind = STALE if fault.what == "stale" else WRITE if fault.access == "write" else READ
     verb = {"read": "reads", "write": "writes", "unknown": "touches"}[fault.access]
@@ -155,10 +155,10 @@ def outside(bench: Bench, sample: Sample, fault: Fault, mode: int) -> Finding:
         expected = "accesses to the operands of this call alone"
         got = f"{who} {verb} byte {fault.offset} of {fault.size} of {fault.operand}{code}"
     else:
-        expected = f"accesses within {fault.operand}: {extent(bench, sample, fault)}"
+        expected = f"accesses within {fault.operand}: {extent(context, sample, fault)}"
         many = f" ({fault.written} bytes in all)" if fault.written else ""
         got = f"{who} {verb} {where(fault)}{many}{code}"
-    return bench.finding(kind, expected=expected, got=got, sample=sample, script=script(mode))
+    return context.finding(kind, expected=expected, got=got, sample=sample, script=script(mode))
 
 
 def where(fault: Fault) -> str:
@@ -170,9 +170,9 @@ def where(fault: Fault) -> str:
     return f"byte {fault.offset}, {far} behind the end of {fault.operand}"
 
 
-def extent(bench: Bench, sample: Sample, fault: Fault) -> str:
+def extent(context: RowContext, sample: Sample, fault: Fault) -> str:
     """Describe how large an operand is, in elements too if its dtype is known."""
-    value = bench.arguments(sample, "cpu").get(fault.operand)
+    value = context.arguments(sample, "cpu").get(fault.operand)
     if not isinstance(value, torch.Tensor) or fault.size % value.element_size():
         return f"{fault.size} bytes"
     count = fault.size // value.element_size()
@@ -180,20 +180,20 @@ def extent(bench: Bench, sample: Sample, fault: Fault) -> str:
     return f"{fault.size} bytes, {count} of {dtype}, a tensor {list(value.shape)}"
 
 
-def unwritten(bench: Bench, sample: Sample, one: Results, other: Results) -> Finding:
+def unwritten(context: RowContext, sample: Sample, one: Results, other: Results) -> Finding:
     """Make the finding of results that depend on memory that nobody has written."""
     name, text = first_unequal(one, other) or ("", "")
     shown = f"{name}: {text}" if text else "other shapes"
     left = is_pattern(one[name], other[name])
     if left is not None:
-        return bench.finding(
+        return context.finding(
             UNWRITTEN,
             expected=f"{one[name].numel()} elements of {name!r} written",
             got=f"{left[1]} of them hold what was in the memory before, first element {left[0]}",
             sample=sample,
             script=COMPARE,
         )
-    return bench.finding(
+    return context.finding(
         UNINITIALISED,
         expected="results that do not depend on what new memory holds",
         got=f"{shown}, with NaN and then 0x412B in new memory",

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import copied, first_unequal
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples.specs import element_count, specs_of
 from opwright.check.subject import flat
 from opwright.kit.declare.sample import TensorSpec
@@ -39,8 +39,8 @@ from opwright.kit.live.arguments import tensors_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample, Value
     from opwright.kit.live.arguments import Values
 
@@ -85,32 +85,32 @@ AGAIN = 20  # calls alone, before a difference is reported
 Results = dict[str, torch.Tensor]
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Call a small and a larger sample."""
-    if bench.device == "cpu":
+    if context.device == "cpu":
         message = "the CPU has no streams"
         raise NotApplicableError(message)
-    examine = examine_streams if bench.column == "streams" else examine_threads
-    for sample in chosen(bench):  # the smaller one first: a race is not made smaller
-        found = bench.examine(lambda sample: examine(bench, sample), sample)
+    examine = examine_streams if context.column == "streams" else examine_threads
+    for sample in chosen(context):  # the smaller one first: a race is not made smaller
+        found = context.examine(lambda sample: examine(context, sample), sample)
         if found is not None:
-            bench.findings.append(found)
+            context.findings.append(found)
             return
 
 
-def chosen(bench: Bench) -> list[Sample]:
+def chosen(context: RowContext) -> list[Sample]:
     """Return the first sample and a larger one."""
-    found = list(bench.samples.of({"size", "length"}, 6))
+    found = list(context.samples.of({"size", "length"}, 6))
     if not found:
-        raise NotApplicableError(bench.samples.why_none() or "there are no samples")
-    largest = max(found, key=lambda sample: elements(bench.arguments(sample, "cpu")))
-    larger = next(filter(None, (enlarged(bench, largest, by) for by in (2048, 128))), largest)
+        raise NotApplicableError(context.samples.why_none() or "there are no samples")
+    largest = max(found, key=lambda sample: elements(context.arguments(sample, "cpu")))
+    larger = next(filter(None, (enlarged(context, largest, by) for by in (2048, 128))), largest)
     return [found[0], larger] if larger != found[0] else found[:1]
 
 
-def enlarged(bench: Bench, sample: Sample, factor: int) -> Sample | None:
+def enlarged(context: RowContext, sample: Sample, factor: int) -> Sample | None:
     """Return a sample whose largest size is larger by a factor; None if the rules refuse it."""
-    rules = bench.subject.rules
+    rules = context.subject.rules
     sizes = [size for spec in specs_of(sample) for size in spec.shape]
     if rules is None or not sizes or max(sizes) < LEAST_SIZE:
         return None
@@ -127,9 +127,9 @@ def enlarged(bench: Bench, sample: Sample, factor: int) -> Sample | None:
         return None
     made = replace(sample, values=tuple((name, larger(value)) for name, value in sample.values))
     try:
-        values = bench.arguments(made)
+        values = context.arguments(made)
         rules.check(values)
-        bench.call(values, made)
+        context.call(values, made)
     except Exception:  # noqa: BLE001 - the operator does not take it
         return None
     return made if elements(values) <= MOST_ELEMENTS else None
@@ -160,20 +160,20 @@ class Caller:
     error: BaseException | None = None
 
 
-def examine_threads(bench: Bench, sample: Sample) -> Finding | None:
+def examine_threads(context: RowContext, sample: Sample) -> Finding | None:
     """Let threads call at once, and compare."""
-    callers = [caller(bench, sample, index) for index in range(THREADS)]
+    callers = [caller(context, sample, index) for index in range(THREADS)]
     if any(each.wanted is None for each in callers):
-        bench.details["results"] = "differ from call to call: they are not compared"
+        context.details["results"] = "differ from call to call: they are not compared"
     start = time.perf_counter()
-    bench.call(copied(callers[0].values), sample)
+    context.call(copied(callers[0].values), sample)
     each = time.perf_counter() - start
     room = MOST_TOGETHER // max(1, THREADS * elements(callers[0].values))
     rounds = max(LEAST_ROUNDS, min(ROUNDS, room, int(TIME / each / THREADS)))
-    stacks = run_threads(bench, callers, rounds)
-    bench.calls += rounds * THREADS
+    stacks = run_threads(context, callers, rounds)
+    context.calls += rounds * THREADS
     if stacks is not None:
-        return bench.finding(
+        return context.finding(
             DEADLOCK,
             expected=f"{THREADS} threads with {rounds} calls each end within {TIMEOUT:g} s",
             got=f"some do not; their stacks:\n{stacks}",
@@ -182,7 +182,7 @@ def examine_threads(bench: Bench, sample: Sample) -> Finding | None:
         )
     for one in callers:
         if one.error is not None:
-            return bench.finding(
+            return context.finding(
                 RAISES,
                 expected=f"no error in {THREADS} threads, as in one",
                 got=f"thread {one.index}: {type(one.error).__name__}: {one.error}",
@@ -190,24 +190,24 @@ def examine_threads(bench: Bench, sample: Sample) -> Finding | None:
                 error=one.error,
                 script=SCRIPT,
             )
-    found = compare(bench, sample, callers, rounds)
+    found = compare(context, sample, callers, rounds)
     # Where it runs on a stream of its own choice, that is what is wrong.
-    return found and (examine_streams(bench, sample) or found)
+    return found and (examine_streams(context, sample) or found)
 
 
-def caller(bench: Bench, sample: Sample, index: int) -> Caller:
+def caller(context: RowContext, sample: Sample, index: int) -> Caller:
     """Return a caller with what it gets when it calls alone."""
-    values = bench.arguments(sample.with_seed(sample.seed + index))
+    values = context.arguments(sample.with_seed(sample.seed + index))
     results = []
     for _ in range(2):
         given = copied(values)
         try:
-            returned = bench.call(given, sample)
+            returned = context.call(given, sample)
         except EagerCallError:
             if index == 0:
                 raise
-            return caller(bench, sample, 0)  # its values are not allowed
-        results.append(on_host(bench.subject.computed(returned, given)))
+            return caller(context, sample, 0)  # its values are not allowed
+        results.append(on_host(context.subject.computed(returned, given)))
     is_steady = first_unequal(*results) is None
     return Caller(index, values, results[0] if is_steady else None)
 
@@ -217,9 +217,9 @@ def on_host(results: dict[str, Any]) -> Results:
     return {name: each.detach().cpu() for name, each in flat(results).items()}
 
 
-def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | None:
+def run_threads(context: RowContext, callers: Sequence[Caller], rounds: int) -> str | None:
     """Run all callers at once; return the stacks if they do not end."""
-    npu = torch.get_device_module(bench.device)
+    npu = torch.get_device_module(context.device)
     arrived, start = threading.Semaphore(0), threading.Event()
     handed: deque[object] = deque(maxlen=len(callers))  # the thread that adds frees the oldest
 
@@ -232,8 +232,8 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
                 arrived.release()
                 start.wait()
                 for values in given:
-                    returned = bench.subject.call(values)
-                    results = flat(bench.subject.computed(returned, values))
+                    returned = context.subject.call(values)
+                    results = flat(context.subject.computed(returned, values))
                     one.got.append({name: each.detach().cpu() for name, each in results.items()})
                     handed.append((returned, values))
                 stream.synchronize()
@@ -268,7 +268,9 @@ def stacks_of(threads: Sequence[threading.Thread]) -> str:
     )
 
 
-def compare(bench: Bench, sample: Sample, callers: Sequence[Caller], rounds: int) -> Finding | None:
+def compare(
+    context: RowContext, sample: Sample, callers: Sequence[Caller], rounds: int
+) -> Finding | None:
     """Report the first result that is not what its caller got alone."""
     wrong = [
         (one, round_, unequal)
@@ -277,7 +279,7 @@ def compare(bench: Bench, sample: Sample, callers: Sequence[Caller], rounds: int
         for round_, got in enumerate(one.got)
         if (unequal := first_unequal(one.wanted, got)) is not None
     ]
-    if not wrong or not is_steady(bench, sample, wrong[0][0]):
+    if not wrong or not is_steady(context, sample, wrong[0][0]):
         return None
     one, round_, (name, text) = wrong[0]
     others = [
@@ -286,7 +288,7 @@ def compare(bench: Bench, sample: Sample, callers: Sequence[Caller], rounds: int
         if other.wanted is not None and first_unequal(other.wanted, one.got[round_]) is None
     ]
     whose = f"; that is the result of thread {others[0]}" if others else ""
-    return bench.finding(
+    return context.finding(
         DIFFERENT,
         expected=f"{name} as in a call alone",
         got=f"{text} (alone, then beside others), in thread {one.index}, call {round_}{whose}; "
@@ -296,50 +298,50 @@ def compare(bench: Bench, sample: Sample, callers: Sequence[Caller], rounds: int
     )
 
 
-def is_steady(bench: Bench, sample: Sample, one: Caller) -> bool:
+def is_steady(context: RowContext, sample: Sample, one: Caller) -> bool:
     """Return whether a caller still gets what it wants when it calls alone."""
     for _ in range(AGAIN):
         given = copied(one.values)
-        found = on_host(bench.subject.computed(bench.call(given, sample), given))
+        found = on_host(context.subject.computed(context.call(given, sample), given))
         if one.wanted is None or first_unequal(one.wanted, found) is not None:
-            bench.details["results"] = "differ from call to call: they are not compared"
+            context.details["results"] = "differ from call to call: they are not compared"
             return False
     return True
 
 
-def examine_streams(bench: Bench, sample: Sample) -> Finding | None:
+def examine_streams(context: RowContext, sample: Sample) -> Finding | None:
     """Use a result on another stream, after an event."""
-    alone = caller(bench, sample, 0)
+    alone = caller(context, sample, 0)
     if alone.wanted is None:
-        bench.details["results"] = "differ from call to call: they are not compared"
-    npu = torch.get_device_module(bench.device)
+        context.details["results"] = "differ from call to call: they are not compared"
+    npu = torch.get_device_module(context.device)
     streams = [npu.Stream() for _ in range(2)]
-    busy = torch.ones(BUSY, BUSY, device=bench.device)
+    busy = torch.ones(BUSY, BUSY, device=context.device)
     for attempt in range(TRIES):
         first, second = streams[attempt % 2], streams[(attempt + 1) % 2]
         given = copied(alone.values)
-        bench.synchronize()
+        context.synchronize()
         for _ in range(MATRICES):
             busy = busy @ busy * 0
         with npu.stream(first):
-            bench.calls += 1
-            returned = bench.subject.call(given)
+            context.calls += 1
+            returned = context.subject.call(given)
             done = first.record_event()
         with npu.stream(second):
             second.wait_event(done)
             got = {
                 name: each.detach().clone()
-                for name, each in flat(bench.subject.computed(returned, given)).items()
+                for name, each in flat(context.subject.computed(returned, given)).items()
             }
         second.synchronize()
         try:
-            bench.synchronize()
+            context.synchronize()
         except RuntimeError as error:
             raise EagerCallError(sample, error) from error
         found = {name: each.cpu() for name, each in got.items()}
         unequal = None if alone.wanted is None else first_unequal(alone.wanted, found)
-        if unequal is not None and is_steady(bench, sample, alone):
-            return bench.finding(
+        if unequal is not None and is_steady(context, sample, alone):
+            return context.finding(
                 STREAM,
                 expected=f"{unequal[0]} is there when an event of the current stream has come",
                 got=f"{unequal[1]} (alone, then copied after the event)",

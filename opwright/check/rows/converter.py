@@ -19,9 +19,9 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from opwright.aclnn.prototype import PrototypeError
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.errors import nearest_first
 from opwright.graph_engine import lookup, prototypes
 from opwright.internals.bytecode import find_read_names
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opwright.aclnn.prototype import Prototype
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.schema import Schema
 
@@ -75,21 +75,21 @@ NEVER = Kind(
 ALLOCATION = {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.SCALAR_TYPE}
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Read the converter."""
-    subject = bench.subject
-    examine_packet(bench)
+    subject = context.subject
+    examine_packet(context)
     function = converter_of(subject)
     if function is None:
-        if bench.findings:
+        if context.findings:
             return
-        examine_derived(bench)
+        examine_derived(context)
         return
-    bench.calls += 1  # it is read, not called
-    bench.details["converter"] = text_of(function)
-    examine_parameters(bench, function)
-    examine_use(bench, function)
-    examine_nodes(bench, function)
+    context.calls += 1  # it is read, not called
+    context.details["converter"] = text_of(function)
+    examine_parameters(context, function)
+    examine_use(context, function)
+    examine_nodes(context, function)
 
 
 def converter_of(subject: Subject) -> Callable[..., object] | None:
@@ -107,14 +107,14 @@ def registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 -
     return None if wrapped is None else inspect.unwrap(wrapped)
 
 
-def examine_packet(bench: Bench) -> None:
+def examine_packet(context: RowContext) -> None:
     """Look for a converter of the packet, which TorchAir never asks for one."""
-    subject = bench.subject
+    subject = context.subject
     name = subject.operator.schema.name
     function = registered(dispatcher.packet(subject.namespace, name))
     if function is not None:
-        bench.calls += 1
-        bench.report(
+        context.calls += 1
+        context.report(
             NEVER,
             expected=f"a converter of torch.ops.{subject.namespace}.{name}."
             f"{subject.operator.schema.overload or 'default'}",
@@ -123,7 +123,7 @@ def examine_packet(bench: Bench) -> None:
         )
 
 
-def examine_derived(bench: Bench) -> None:
+def examine_derived(context: RowContext) -> None:
     """Look whether a converter is derived.
 
     Raises
@@ -131,32 +131,32 @@ def examine_derived(bench: Bench) -> None:
     NotApplicableError
         There is none, and there need not be one.
     """
-    facts = bench.subject.facts
-    if facts is None or bench.subject.is_foreign:
+    facts = context.subject.facts
+    if facts is None or context.subject.is_foreign:
         message = "no converter is registered"
         raise NotApplicableError(message)
     if facts.prototype is None:
         message = "the operator is not for graphs of GE: it has no prototype"
         raise NotApplicableError(message)
     form = graph_form(facts) if has_graph_form(facts) else facts
-    operator = dispatcher.overload(bench.subject.namespace, form.name)
+    operator = dispatcher.overload(context.subject.namespace, form.name)
     wrapped = vars(operator).get(GE_CONVERTER)
-    bench.calls += 1
+    context.calls += 1
     if wrapped is not None:
-        examine_signature(bench, inspect.unwrap(wrapped), form.schema)
+        examine_signature(context, inspect.unwrap(wrapped), form.schema)
         return
     # TorchAir is not imported here: the text is what it would register.
-    assert bench.subject.of_set is not None
-    alone = dataclasses.replace(bench.subject.of_set, operators=(facts,))
+    assert context.subject.of_set is not None
+    alone = dataclasses.replace(context.subject.of_set, operators=(facts,))
     text = emit_converters(alone, {}, EmitOptions(package="checked", torch=installed_minor()))
-    bench.details["converter"] = text
+    context.details["converter"] = text
     functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
     wanted = [argument.name for argument in facts.schema.arguments]
     allowed = (wanted, [argument.name for argument in form.schema.arguments])
     for function in functions:
         given = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
         if [name for name in given if name != "meta_outputs"] not in allowed:
-            bench.report(PARAMETERS, expected=", ".join(wanted), got=", ".join(given))
+            context.report(PARAMETERS, expected=", ".join(wanted), got=", ".join(given))
 
 
 def place_of(function: Callable[..., object]) -> str | None:
@@ -173,16 +173,16 @@ def text_of(function: Callable[..., object]) -> str:
         return getattr(function, "__name__", repr(function))
 
 
-def examine_parameters(bench: Bench, function: Callable[..., object]) -> None:
+def examine_parameters(context: RowContext, function: Callable[..., object]) -> None:
     """Compare the parameters with the schema."""
-    facts = bench.subject.facts
+    facts = context.subject.facts
     if facts is None:
-        examine_signature(bench, function, bench.subject.schema)
+        examine_signature(context, function, context.subject.schema)
         return
     try:
         check_parameters(function, facts, where="")
     except ConverterParametersError as error:
-        bench.report(
+        context.report(
             PARAMETERS,
             expected=", ".join(error.allowed),
             got=error.got,
@@ -190,7 +190,7 @@ def examine_parameters(bench: Bench, function: Callable[..., object]) -> None:
         )
 
 
-def examine_signature(bench: Bench, function: Callable[..., object], schema: Schema) -> None:
+def examine_signature(context: RowContext, function: Callable[..., object], schema: Schema) -> None:
     """Compare the parameters with a schema of which nothing else is known."""
     arguments = schema.arguments
     positional = [each.name for each in arguments if not each.keyword_only]
@@ -203,15 +203,15 @@ def examine_signature(bench: Bench, function: Callable[..., object], schema: Sch
         bound = signature.bind(*positional, **keywords)
     except TypeError as error:
         got = f"{signature}: {error}"
-        bench.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
+        context.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
         return
     other = next((n for n, v in bound.arguments.items() if v != n and v in positional), None)
     if other is not None:
         got = f"{signature}: its {other!r} would be the schema's {bound.arguments[other]!r}"
-        bench.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
+        context.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
 
 
-def examine_use(bench: Bench, function: Callable[..., object]) -> None:
+def examine_use(context: RowContext, function: Callable[..., object]) -> None:
     """Look for parameters that the function never reads."""
     code = getattr(function, "__code__", None)
     if code is None or "locals" in code.co_names:
@@ -219,12 +219,12 @@ def examine_use(bench: Bench, function: Callable[..., object]) -> None:
     read = {*code.co_cellvars, *find_read_names(code)}
     count = code.co_argcount + code.co_kwonlyargcount
     parameters = set(code.co_varnames[:count])
-    for argument in bench.subject.schema.arguments:
+    for argument in context.subject.schema.arguments:
         if argument.type.base in ALLOCATION or argument.name not in parameters:
             continue
         if argument.name in read:
             continue
-        bench.report(
+        context.report(
             IGNORED,
             expected=f"{argument} in the node, as in eager mode",
             got="a parameter that is never read: a graph computes the same for every value",
@@ -233,7 +233,7 @@ def examine_use(bench: Bench, function: Callable[..., object]) -> None:
         return
 
 
-def examine_nodes(bench: Bench, function: Callable[..., object]) -> None:
+def examine_nodes(context: RowContext, function: Callable[..., object]) -> None:
     """Compare the nodes with their prototypes."""
     try:
         calls = list(node_calls(function))
@@ -243,11 +243,11 @@ def examine_nodes(bench: Bench, function: Callable[..., object]) -> None:
         name = type_of(call)
         if name is None:
             continue
-        prototype = prototype_of(bench.subject, name)
+        prototype = prototype_of(context.subject, name)
         line = f"{place_of(function)}"
         if prototype is None:
             known = list(nearest(name))
-            bench.report(
+            context.report(
                 UNKNOWN,
                 expected=f"a type that is known, for example {', '.join(known)}",
                 got=repr(name),
@@ -257,7 +257,7 @@ def examine_nodes(bench: Bench, function: Callable[..., object]) -> None:
         try:
             check_node(call, prototype, where="")
         except ConverterNodeError as error:
-            bench.report(
+            context.report(
                 NODE,
                 expected=f"{name}: {', '.join(error.allowed)}",
                 got=error.got,

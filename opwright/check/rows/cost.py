@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.kit.live.arguments import tensors_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -47,18 +47,18 @@ LIMIT = 0.25  # seconds for one measurement
 MEASUREMENTS = 3  # before a ratio above the budget is reported
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Measure, and compare with the budget."""
-    budget = bench.subject.operator.cost_budget
-    sample = smallest(bench)
+    budget = context.subject.operator.cost_budget
+    sample = smallest(context)
     if sample is None:
-        raise NotApplicableError(bench.samples.why_none() or "there are no samples")
-    bench.examine(lambda _: None, sample)
-    values = bench.arguments(sample)
-    bench.call(values, sample)  # an error is reported as such
-    one = torch.ones(1, device=bench.device)
+        raise NotApplicableError(context.samples.why_none() or "there are no samples")
+    context.examine(lambda _: None, sample)
+    values = context.arguments(sample)
+    context.call(values, sample)  # an error is reported as such
+    one = torch.ones(1, device=context.device)
 
-    overload, schema = bench.subject.overload, bench.subject.schema
+    overload, schema = context.subject.overload, context.subject.schema
     positional = [values[each.name] for each in schema.arguments if not each.keyword_only]
     named = {each.name: values[each.name] for each in schema.arguments if each.keyword_only}
 
@@ -68,25 +68,25 @@ def run(bench: Bench) -> None:
     def peer() -> object:
         return torch.add(one, one)
 
-    ratio, own, other = measure(bench, operator, peer)
+    ratio, own, other = measure(context, operator, peer)
     tries = 1
     while budget is not None and ratio > budget and tries < MEASUREMENTS:
-        ratio, own, other = min((ratio, own, other), measure(bench, operator, peer))
+        ratio, own, other = min((ratio, own, other), measure(context, operator, peer))
         tries += 1
     frames, functions = entered(operator)
     text = (
         f"{ratio:.2f} times torch.add ({own * 1e6:.1f} and {other * 1e6:.1f} us of processor time "
         f"for each call); {frames} Python frames and {functions} C functions"
     )
-    bench.synchronize()
-    if bench.device != "cpu":
-        text += "; it waits for the device" if waits(bench, operator) else ""
-    bench.details["cost of a call"] = text
+    context.synchronize()
+    if context.device != "cpu":
+        text += "; it waits for the device" if waits(context, operator) else ""
+    context.details["cost of a call"] = text
     if budget is None:
         message = f"the declaration has no cost_budget; measured: {text}"
         raise NotApplicableError(message)
     if ratio > budget:
-        bench.report(
+        context.report(
             OVER,
             expected=f"at most {budget:g} times the cost of torch.add on one element",
             got=f"{text}; the least of {tries} measurements",
@@ -95,42 +95,42 @@ def run(bench: Bench) -> None:
         )
 
 
-def smallest(bench: Bench) -> Sample | None:
+def smallest(context: RowContext) -> Sample | None:
     """Return the sample with the fewest elements that are not none at all."""
 
     def elements(sample: Sample) -> tuple[bool, int]:
-        values = bench.arguments(sample, "cpu")
+        values = context.arguments(sample, "cpu")
         count = sum(each.numel() for value in values.values() for each in tensors_in(value))
         return count == 0, count
 
-    return min(bench.samples.of({"size"}, 0), key=elements, default=None)
+    return min(context.samples.of({"size"}, 0), key=elements, default=None)
 
 
 def measure(
-    bench: Bench, operator: Callable[[], object], peer: Callable[[], object]
+    context: RowContext, operator: Callable[[], object], peer: Callable[[], object]
 ) -> tuple[float, float, float]:
     """Return the ratio of a call of the operator to one of the peer, and both in seconds."""
     times: dict[Callable[[], object], list[float]] = {operator: [], peer: []}
     for function in times:
-        block(bench, function)  # warm
+        block(context, function)  # warm
     end = time.perf_counter() + LIMIT
     for _ in range(BLOCKS):
         for function, found in times.items():
-            found.append(block(bench, function))
+            found.append(block(context, function))
         if time.perf_counter() > end:
             break
-    bench.calls += CALLS * (len(times[operator]) + 1)
+    context.calls += CALLS * (len(times[operator]) + 1)
     own, other = min(times[operator]), min(times[peer])
     return own / other, own, other
 
 
-def block(bench: Bench, function: Callable[[], object]) -> float:
+def block(context: RowContext, function: Callable[[], object]) -> float:
     """Return the processor time of this thread for one call, the mean of a block."""
     start = time.thread_time()
     for _ in range(CALLS):
         function()
     spent = time.thread_time() - start
-    bench.synchronize()
+    context.synchronize()
     return spent / CALLS
 
 
@@ -151,11 +151,11 @@ def entered(function: Callable[[], object]) -> tuple[int, int]:
     return counts["call"] - 1, counts["c_call"] - 1  # `function` itself, and sys.setprofile
 
 
-def waits(bench: Bench, function: Callable[[], object]) -> bool:
+def waits(context: RowContext, function: Callable[[], object]) -> bool:
     """Return whether a call comes back only when the device has done what is before it."""
-    npu = torch.get_device_module(bench.device)
-    busy = torch.ones(256, 256, device=bench.device)
-    bench.synchronize()
+    npu = torch.get_device_module(context.device)
+    busy = torch.ones(256, 256, device=context.device)
+    context.synchronize()
     for _ in range(6):
         busy = busy @ busy * 0
     if npu.current_stream().query():  # so fast that nothing is known

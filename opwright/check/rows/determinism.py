@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import first_unequal, replaced, rolled, tensor_arguments
 from opwright.check.observe.tolerance import difference as apart
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError
 from opwright.check.subject import flat
 from opwright.kit.declare.sample import Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -85,35 +85,35 @@ ROUNDED = {
 }
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare calls."""
-    seeded = bench.subject.is_seeded
-    loose = bench.subject.is_declared_nondeterministic and not seeded
+    seeded = context.subject.is_seeded
+    loose = context.subject.is_declared_nondeterministic and not seeded
 
     def examine(sample: Sample) -> Finding | None:
         if seeded:
-            return examine_seeded(bench, sample)
-        found = list(repeated(bench, sample))
+            return examine_seeded(context, sample)
+        found = list(repeated(context, sample))
         if loose:
             count = sum(first_unequal(found[0], each) is not None for each in found)
-            bench.details["declared"] = (
+            context.details["declared"] = (
                 f"nondeterministic; {count} of {CALLS} results differ from the first"
             )
         elif (text := difference(found)) is not None:
-            return different(bench, sample, found, text)
-        return examine_state(bench, sample, found[0], loose=loose) or examine_mode(
-            bench, sample, loose=loose
+            return different(context, sample, found, text)
+        return examine_state(context, sample, found[0], loose=loose) or examine_mode(
+            context, sample, loose=loose
         )
 
-    bench.each(examine, vary={"dtype", "size", "presence", "length"}, examples=3)
+    context.each(examine, vary={"dtype", "size", "presence", "length"}, examples=3)
 
 
-def repeated(bench: Bench, sample: Sample, count: int = CALLS) -> Iterator[Results]:
+def repeated(context: RowContext, sample: Sample, count: int = CALLS) -> Iterator[Results]:
     """Yield the results of calls with equal arguments, in memory that had other contents before."""
     sizes: list[int] = []
     for index in range(count):
-        fill_free_memory(bench.device, sizes, 37 * index + 11)
-        results = flat(bench.run(sample))
+        fill_free_memory(context.device, sizes, 37 * index + 11)
+        results = flat(context.run(sample))
         sizes = [each.untyped_storage().nbytes() for each in results.values()]
         yield {name: each.detach().cpu() for name, each in results.items()}
         del results
@@ -139,20 +139,20 @@ def difference(found: list[Results]) -> tuple[int, str, str] | None:
 
 
 def different(
-    bench: Bench, sample: Sample, found: list[Results], text: tuple[int, str, str]
+    context: RowContext, sample: Sample, found: list[Results], text: tuple[int, str, str]
 ) -> Finding:
     """Describe how calls differ: by what is kept, by a seed, or in any way."""
     index, name, how = text
     got = f"{name} of call 1 and call {index}: {how}"
     if all(first_unequal(found[1], each) is None for each in found[2:]):
-        return bench.finding(
+        return context.finding(
             STATE, expected=f"{CALLS} equal results", got=got, sample=sample, script=SCRIPT
         )
-    again = [with_seed(bench, sample, 5) for _ in range(2)]
+    again = [with_seed(context, sample, 5) for _ in range(2)]
     fix = None
     if first_unequal(*again) is None:
         fix = "equal seeds give equal results: give the operator the tag nondeterministic_seeded"
-    return bench.finding(
+    return context.finding(
         DIFFERS, expected=f"{CALLS} equal results", got=got, sample=sample, fix=fix, script=SCRIPT
     )
 
@@ -166,20 +166,20 @@ SCRIPT = (
 )
 
 
-def with_seed(bench: Bench, sample: Sample, seed: int) -> Results:
+def with_seed(context: RowContext, sample: Sample, seed: int) -> Results:
     """Call the operator after setting the seed of all generators."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return {name: each.cpu() for name, each in flat(bench.run(sample)).items()}
+        return {name: each.cpu() for name, each in flat(context.run(sample)).items()}
 
 
-def examine_seeded(bench: Bench, sample: Sample) -> Finding | None:
+def examine_seeded(context: RowContext, sample: Sample) -> Finding | None:
     """Compare calls after equal seeds."""
-    first = with_seed(bench, sample, 5)
+    first = with_seed(context, sample, 5)
     for _ in range(3):
-        unequal = first_unequal(first, with_seed(bench, sample, 5))
+        unequal = first_unequal(first, with_seed(context, sample, 5))
         if unequal is not None:
-            return bench.finding(
+            return context.finding(
                 SEED,
                 expected="equal results after torch.manual_seed(5)",
                 got=f"{unequal[0]}: {unequal[1]}",
@@ -192,13 +192,13 @@ def examine_seeded(bench: Bench, sample: Sample) -> Finding | None:
                     "assert torch.equal(first, second), (first, second)",
                 ),
             )
-    other = with_seed(bench, sample, 6)
+    other = with_seed(context, sample, 6)
     same = first_unequal(first, other) is None
-    bench.details["seeds"] = f"two seeds give {'equal' if same else 'different'} results"
-    return examine_generator(bench, sample, is_random=not same)
+    context.details["seeds"] = f"two seeds give {'equal' if same else 'different'} results"
+    return examine_generator(context, sample, is_random=not same)
 
 
-def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Finding | None:
+def examine_generator(context: RowContext, sample: Sample, *, is_random: bool) -> Finding | None:
     """Compare calls that are given generators.
 
     Parameters
@@ -206,16 +206,16 @@ def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Findi
     is_random
         Whether results depend on what is drawn.
     """
-    names = [argument.name for argument in bench.subject.schema.generators]
+    names = [argument.name for argument in context.subject.schema.generators]
     if not names:
         return None
 
     def given() -> Values:
-        return {name: torch.Generator(bench.device).manual_seed(5) for name in names}
+        return {name: torch.Generator(context.device).manual_seed(5) for name in names}
 
     def drawn(generators: Values) -> Results:
-        values = bench.arguments(sample) | generators
-        results = bench.subject.computed(bench.call(values, sample), values)
+        values = context.arguments(sample) | generators
+        results = context.subject.computed(context.call(values, sample), values)
         return {name: each.cpu() for name, each in flat(results).items()}
 
     generators = given()
@@ -229,7 +229,7 @@ def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Findi
     )
     unequal = first_unequal(first, again)
     if unequal is not None:
-        return bench.finding(
+        return context.finding(
             GENERATOR,
             expected="equal results with generators of seed 5",
             got=f"{unequal[0]}: {unequal[1]}",
@@ -237,7 +237,7 @@ def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Findi
             script=(*lines, "assert torch.equal(draw(generators()), draw(generators()))"),
         )
     if is_random and first and first_unequal(first, drawn(generators)) is None:
-        return bench.finding(
+        return context.finding(
             REPEATS,
             expected="other numbers in the second call with one generator",
             got="equal results",
@@ -251,30 +251,32 @@ def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Findi
     return None
 
 
-def examine_state(bench: Bench, sample: Sample, first: Results, *, loose: bool) -> Finding | None:
+def examine_state(
+    context: RowContext, sample: Sample, first: Results, *, loose: bool
+) -> Finding | None:
     """Call the operator with other values, then with the first ones again."""
-    if bench.subject.reference is None:
+    if context.subject.reference is None:
         return None
 
     def other_values(device: str) -> Values:
-        values = bench.arguments(sample, device)
-        names = tensor_arguments(bench.subject.schema, values)
+        values = context.arguments(sample, device)
+        names = tensor_arguments(context.subject.schema, values)
         return replaced(values, names, lambda _, each: rolled(each))
 
     try:
         # Other values may be refused: what holds for some order of them need not for another.
-        want = flat(bench.subject.expected(other_values("cpu")))
-        values = other_values(bench.device)
-        got = flat(bench.subject.computed(bench.call(values, sample), values))
+        want = flat(context.subject.expected(other_values("cpu")))
+        values = other_values(context.device)
+        got = flat(context.subject.computed(context.call(values, sample), values))
     except (EagerCallError, ValueError, TypeError, RuntimeError, IndexError):
         return None
-    usual = flat(bench.expected(sample))
+    usual = flat(context.expected(sample))
     stays = first_unequal({n: t.cpu() for n, t in got.items()}, first) is None
-    tolerances = ROUNDED | dict(bench.subject.operator.tolerances)
+    tolerances = ROUNDED | dict(context.subject.operator.tolerances)
     texts = {name: apart(usual[name], each, tolerances) for name, each in want.items()}
     name, how = next(((name, text) for name, text in texts.items() if text), ("", ""))
     if got and stays and name:
-        return bench.finding(
+        return context.finding(
             STATE,
             expected=f"other values, other results; {name} of the reference: {how}",
             got=f"the results of the calls before, with other values: {', '.join(got)}",
@@ -289,10 +291,10 @@ def examine_state(bench: Bench, sample: Sample, first: Results, *, loose: bool) 
         )
     if loose:
         return None
-    unequal = first_unequal(first, next(repeated(bench, sample, 1)))
+    unequal = first_unequal(first, next(repeated(context, sample, 1)))
     if unequal is None:
         return None
-    return bench.finding(
+    return context.finding(
         STATE,
         expected="the result of the call before, for equal arguments",
         got=f"after a call with other values, {unequal[0]}: {unequal[1]}",
@@ -312,16 +314,16 @@ def deterministic_mode() -> Iterator[None]:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
-def examine_mode(bench: Bench, sample: Sample, *, loose: bool) -> Finding | None:
+def examine_mode(context: RowContext, sample: Sample, *, loose: bool) -> Finding | None:
     """Compare calls in deterministic mode."""
     script = ("torch.use_deterministic_algorithms(True)", *SCRIPT)
     try:
         with deterministic_mode():
-            found = list(repeated(bench, sample, 3 if not loose else CALLS))
+            found = list(repeated(context, sample, 3 if not loose else CALLS))
     except EagerCallError as error:
         if loose:
             return None  # it says so, as it should
-        return bench.finding(
+        return context.finding(
             MODE,
             expected="results: the operator is declared deterministic",
             got=str(error),
@@ -333,7 +335,7 @@ def examine_mode(bench: Bench, sample: Sample, *, loose: bool) -> Finding | None
     if text is None:
         return None
     index, name, how = text
-    return bench.finding(
+    return context.finding(
         MODE,
         expected="equal results in deterministic mode, or an error",
         got=f"{name} of call 1 and call {index}: {how}",

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples.specs import specs_of
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
 
@@ -90,19 +90,19 @@ EDGES: dict[str, Callable[[Subject, Sample], bool]] = {
 }
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare what is at an edge with the reference."""
-    is_at_edge = EDGES[bench.column]
-    has_reference = bench.subject.reference is not None
+    is_at_edge = EDGES[context.column]
+    has_reference = context.subject.reference is not None
 
     def examine(sample: Sample) -> Finding | None:
-        if not is_at_edge(bench.subject, sample):
+        if not is_at_edge(context.subject, sample):
             return None  # one that is smaller and no longer at the edge
-        values = bench.arguments(sample)
+        values = context.arguments(sample)
         try:
-            got = flat(bench.subject.computed(bench.call(values, sample), values))
+            got = flat(context.subject.computed(context.call(values, sample), values))
         except EagerCallError as error:
-            return bench.finding(
+            return context.finding(
                 RAISES,
                 expected="results",
                 got=str(error),
@@ -112,20 +112,20 @@ def run(bench: Bench) -> None:
             )
         if not has_reference:
             return None
-        for name, value in flat(bench.expected(sample)).items():
-            found = compared(bench, got[name], value, name, bench.arguments(sample, "cpu"))
-            if found.is_wrong and is_random(bench, sample):
+        for name, value in flat(context.expected(sample)).items():
+            found = compared(context, got[name], value, name, context.arguments(sample, "cpu"))
+            if found.is_wrong and is_random(context, sample):
                 raise NotApplicableError(RANDOM)
             if found.is_wrong:
-                return wrong_result(bench, WRONG, sample, name, found, bench.device)
+                return wrong_result(context, WRONG, sample, name, found, context.device)
         return None
 
-    given = bench.samples.of({"size", "rank", "presence", "length"}, 6)
-    chosen = [sample for sample in given if is_at_edge(bench.subject, sample)]
+    given = context.samples.of({"size", "rank", "presence", "length"}, 6)
+    chosen = [sample for sample in given if is_at_edge(context.subject, sample)]
     if not chosen:
-        message = f"no sample that the rules allow has what is called {bench.column!r} here"
+        message = f"no sample that the rules allow has what is called {context.column!r} here"
         raise NotApplicableError(message)
-    bench.each(examine, samples=chosen[:12])
+    context.each(examine, samples=chosen[:12])
 
 
 ROW = Row(

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.export import Dim
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
     ALIASED_RESULT,
@@ -33,14 +32,15 @@ from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch.export import ExportedProgram
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -77,36 +77,38 @@ DIFFERS = Kind(
 )
 
 
-def run_row(bench: Bench) -> None:
+def run_row(context: RowContext) -> None:
     """Export, save, load, run."""
-    samples = few(bench, 2)
+    samples = few(context, 2)
     if not samples:
-        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
+        raise NotApplicableError(context.samples.why_none() or "the operator has no samples")
     for sample in samples:
         with fresh_compilers():
-            found = bench.examine(lambda each: Trial(bench, each).finding(), sample)
+            found = context.examine(lambda each: Trial(context, each).finding(), sample)
         if found is not None:
-            bench.findings.append(found)  # exporting again for smaller samples would take too long
+            context.findings.append(
+                found
+            )  # exporting again for smaller samples would take too long
             return
 
 
 class Trial:
     """An exported program for one sample."""
 
-    def __init__(self, bench: Bench, sample: Sample) -> None:
-        self.bench = bench
+    def __init__(self, context: RowContext, sample: Sample) -> None:
+        self.context = context
         self.sample = sample
-        self.program = program_of(bench.subject, bench.arguments(sample))
+        self.program = program_of(context.subject, context.arguments(sample))
 
     def finding(self) -> Finding | None:
         """Export and compare each form of the program with eager runs."""
-        run_eagerly(self.bench, self.program, self.sample)
+        run_eagerly(self.context, self.program, self.sample)
         try:
             exported = self.exported()
         except Exception as error:  # noqa: BLE001 - Meta is the author's
             must_have_meta(error)
             return self.report(RAISES, "a program", error, ())
-        self.bench.details.setdefault("graph", str(exported))
+        self.context.details.setdefault("graph", str(exported))
         try:
             loaded = through_a_file(exported)
         except Exception as error:  # noqa: BLE001 - what torch cannot write, it raises in many ways
@@ -123,14 +125,14 @@ class Trial:
 
     def exported(self) -> ExportedProgram:
         """Export a module that calls the operator."""
-        given = self.program.given(self.bench.arguments(self.sample))
+        given = self.program.given(self.context.arguments(self.sample))
         shapes = tuple(
             dict.fromkeys(range(each.ndim), Dim.AUTO)
             if isinstance(each, torch.Tensor)
             else Dim.AUTO
             for each in given
         )
-        module = module_of(self.program.function(self.bench.subject.overload))
+        module = module_of(self.program.function(self.context.subject.overload))
         with torch.no_grad():
             return torch.export.export(
                 module, tuple(given), dynamic_shapes={"given": shapes} if given else None
@@ -138,11 +140,11 @@ class Trial:
 
     def compare(self, function: Callable[..., Any], what: str) -> Finding | None:
         """Compare a program with eager runs, for this and for other sizes."""
-        tolerances = self.bench.subject.operator.tolerances
+        tolerances = self.context.subject.operator.tolerances
         count = None
-        for sample in (self.sample, *other_sizes(self.bench, self.sample, count=1)):
+        for sample in (self.sample, *other_sizes(self.context, self.sample, count=1)):
             try:
-                want = run_eagerly(self.bench, self.program, sample)
+                want = run_eagerly(self.context, self.program, sample)
             except EagerCallError:
                 if sample == self.sample:
                     raise
@@ -152,7 +154,7 @@ class Trial:
             count = len(want.returned)
             try:
                 with torch.no_grad():
-                    got = run(self.bench, self.program, function, sample)
+                    got = run(self.context, self.program, function, sample)
             except Exception as error:  # noqa: BLE001 - guards of the program, and kernels
                 kind = RAISES if sample == self.sample else FROZEN
                 lines = (*SAVE_LINES, "program.module()(*given())")
@@ -160,11 +162,11 @@ class Trial:
             found = want.difference(got, tolerances)
             if found is None:
                 continue
-            if want.difference(run_eagerly(self.bench, self.program, sample), tolerances):
+            if want.difference(run_eagerly(self.context, self.program, sample), tolerances):
                 raise NotApplicableError(DIFFERENT_EACH_TIME)
             name, role, text = found
             label = f"argument {name} after the call" if role == "argument" else name
-            return self.bench.finding(
+            return self.context.finding(
                 DIFFERS,
                 expected=f"{label} as in an eager call",
                 got=f"{text}, from {what}",
@@ -189,7 +191,7 @@ class Trial:
     ) -> Finding:
         """Make the finding of an error."""
         text = " ".join(str(error).strip().split())[:600]
-        return self.bench.finding(
+        return self.context.finding(
             kind,
             expected=expected,
             got=f"{type(error).__name__}: {text}",

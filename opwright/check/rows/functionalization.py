@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 from functorch.compile import aot_function, nop  # type: ignore[import-untyped]  # it has no types
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
     ALIASED_RESULT,
@@ -46,14 +45,15 @@ from opwright.check.observe.program import has_pair, program_of
 from opwright.check.observe.tensors import base
 from opwright.check.observe.watch import quiet
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.program import Program, Ran
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -91,34 +91,34 @@ RAISES = Kind(
 Transform: TypeAlias = "Callable[[Callable[..., Any]], Callable[..., Any]]"
 
 
-def run_row(bench: Bench) -> None:
+def run_row(context: RowContext) -> None:
     """Compare functionalized functions with eager ones."""
 
     def examine(sample: Sample) -> Finding | None:
         transform: Transform = functionalized
-        if bench.column == "aot":
-            transform = partial(traced, dynamic=data_dependent(bench, sample))
-        for program in all_programs(bench, sample):
-            found = compare(bench, sample, program, transform)
+        if context.column == "aot":
+            transform = partial(traced, dynamic=data_dependent(context, sample))
+        for program in all_programs(context, sample):
+            found = compare(context, sample, program, transform)
             if found is not None:
                 return found
         return None
 
-    if bench.column == "functionalize" and needs_kernel(bench):
+    if context.column == "functionalize" and needs_kernel(context):
         message = (
             "torch.func.functionalize takes custom operators that write only with a Functionalize "
             "kernel; compilers do not need one: see column aot"
         )
         raise NotApplicableError(message)
-    bench.each(examine, samples=few(bench, 4))
+    context.each(examine, samples=few(context, 4))
 
 
-def needs_kernel(bench: Bench) -> bool:
+def needs_kernel(context: RowContext) -> bool:
     """Return whether torch.func.functionalize refuses an operator, whatever it does."""
-    schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
+    schema = context.subject.overload._schema  # noqa: SLF001 - it has no public name
     is_aliasing = any(each.alias_info for each in (*schema.arguments, *schema.returns))
     return is_aliasing and not any(
-        dispatcher.has_kernel(bench.subject.overload, key)
+        dispatcher.has_kernel(context.subject.overload, key)
         for key in ("Functionalize", "CompositeImplicitAutograd")
     )
 
@@ -143,61 +143,65 @@ def traced(function: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]
     return wrapped
 
 
-def all_programs(bench: Bench, sample: Sample) -> Iterator[Program]:
+def all_programs(context: RowContext, sample: Sample) -> Iterator[Program]:
     """Yield the functions that are run."""
-    yield from programs(bench, sample, ("direct", "inside", "views", "written"))
-    values = bench.arguments(sample)
-    if has_pair(bench.subject, values):
-        program = program_of(bench.subject, values, "twice")
-        apart = run_eagerly(bench, program_of(bench.subject, values, "copied"), sample)
-        together = run_eagerly(bench, program, sample)
+    yield from programs(context, sample, ("direct", "inside", "views", "written"))
+    values = context.arguments(sample)
+    if has_pair(context.subject, values):
+        program = program_of(context.subject, values, "twice")
+        apart = run_eagerly(context, program_of(context.subject, values, "copied"), sample)
+        together = run_eagerly(context, program, sample)
         # Else the kernel reads what it wrote, and nobody says what that should be.
-        if apart.difference(together, bench.subject.operator.tolerances) is None:
+        if apart.difference(together, context.subject.operator.tolerances) is None:
             yield program
 
 
 def compare(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     program: Program,
     transform: Transform,
 ) -> Finding | None:
     """Run a function both ways and compare."""
-    want = run_eagerly(bench, program, sample)
-    function = transform(program.function(bench.subject.overload))
+    want = run_eagerly(context, program, sample)
+    function = transform(program.function(context.subject.overload))
     try:
         with quiet(), torch.no_grad():
-            got = run(bench, program, function, sample)
+            got = run(context, program, function, sample)
     except Exception as error:  # noqa: BLE001 - kernels and Meta are the author's
-        return raised(bench, sample, program, error)
-    return differs(bench, sample, program, want, got)
+        return raised(context, sample, program, error)
+    return differs(context, sample, program, want, got)
 
 
-def raised(bench: Bench, sample: Sample, program: Program, error: Exception) -> Finding:
+def raised(context: RowContext, sample: Sample, program: Program, error: Exception) -> Finding:
     """Make the finding of an error, if no other row reports it."""
     text = cause_text(error)
     must_have_meta(error)
     kind = REFUSED if ALIASED_RESULT in text else RAISES
-    return bench.finding(
+    return context.finding(
         kind,
         expected="what the eager call computes",
         got=text.partition("\n")[0][:500],
         sample=sample,
         error=error,
-        script=(*program.lines(), *transform_lines(bench), "functional(*given())"),
+        script=(*program.lines(), *transform_lines(context), "functional(*given())"),
     )
 
 
-def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran) -> Finding | None:
+def differs(
+    context: RowContext, sample: Sample, program: Program, want: Ran, got: Ran
+) -> Finding | None:
     """Make the finding of a difference."""
-    found = want.difference(got, bench.subject.operator.tolerances)
+    found = want.difference(got, context.subject.operator.tolerances)
     if found is None:
         return None
-    again = want.difference(run_eagerly(bench, program, sample), bench.subject.operator.tolerances)
+    again = want.difference(
+        run_eagerly(context, program, sample), context.subject.operator.tolerances
+    )
     if again is not None:
         raise NotApplicableError(DIFFERENT_EACH_TIME)
     name, role, text = found
-    written = {argument.name for argument in bench.subject.schema.mutated}
+    written = {argument.name for argument in context.subject.schema.mutated}
     is_written = base(name) in written
     if ".add_(1)" in program.text:
         kind = SHARED
@@ -206,14 +210,14 @@ def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran)
     else:
         kind = DIFFERS
     what = f"argument {name} after the call" if role == "argument" else name
-    return bench.finding(
+    return context.finding(
         kind,
         expected=f"{what} as in an eager call of: {one_line(program)}",
         got=text,
         sample=sample,
         script=(
             *program.lines(),
-            *transform_lines(bench),
+            *transform_lines(context),
             "eager, other = given(), given()",
             "want, got = call(*eager), functional(*other)",
             "torch.testing.assert_close((got, other), (want, eager))",
@@ -221,9 +225,9 @@ def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran)
     )
 
 
-def transform_lines(bench: Bench) -> tuple[str, ...]:
+def transform_lines(context: RowContext) -> tuple[str, ...]:
     """Return the lines of a script that functionalize the function."""
-    if bench.column == "functionalize":
+    if context.column == "functionalize":
         return ("functional = torch.func.functionalize(call, remove='mutations_and_views')",)
     return (
         "from functorch.compile import aot_function, nop",

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import run, run_eagerly
 from opwright.check.observe.compiling import fresh_compilers, inner_error
@@ -35,15 +34,16 @@ from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import has_no_special_size, other_sizes
 from opwright.check.observe.watch import place_in_text
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.internals import dynamo
 from opwright.internals.dynamo import counters, get_compilation_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.program import Program
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -69,24 +69,24 @@ RAISES = Kind(
 SIZES = 3  # sizes that are tried beside the first
 
 
-def run_row(bench: Bench) -> None:
+def run_row(context: RowContext) -> None:
     """Count graph breaks and graphs."""
-    sample = first_sample(bench)
+    sample = first_sample(context)
     with fresh_compilers():
-        found = bench.examine(lambda each: examine(bench, each), sample)
+        found = context.examine(lambda each: examine(context, each), sample)
     if found is not None:
-        bench.findings.append(found)
+        context.findings.append(found)
 
 
-def first_sample(bench: Bench) -> Sample:
+def first_sample(context: RowContext) -> Sample:
     """Return the first sample without sizes of 0 and 1, or the first."""
     first = None
-    for sample in bench.samples.of({"size"}, 4):
+    for sample in context.samples.of({"size"}, 4):
         first = first or sample
-        if has_no_special_size(bench.arguments(sample, "cpu")):
+        if has_no_special_size(context.arguments(sample, "cpu")):
             return sample
     if first is None:
-        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
+        raise NotApplicableError(context.samples.why_none() or "the operator has no samples")
     return first
 
 
@@ -104,12 +104,12 @@ class Counter:
         return forward
 
 
-def examine(bench: Bench, sample: Sample) -> Finding | None:
+def examine(context: RowContext, sample: Sample) -> Finding | None:
     """Call one compiled function with several sizes and count."""
-    program = program_of(bench.subject, bench.arguments(sample), "between")
-    run_eagerly(bench, program, sample)
+    program = program_of(context.subject, context.arguments(sample), "between")
+    run_eagerly(context, program, sample)
     backend = Counter()
-    function = torch.compile(program.function(bench.subject.overload), backend=backend)
+    function = torch.compile(program.function(context.subject.overload), backend=backend)
     lines = (
         *program.lines(),
         "counted = torch._dynamo.testing.CompileCounter()",
@@ -119,20 +119,20 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
     )
     counts = []
     numbers: set[int] = set()  # of results
-    others = list(other_sizes(bench, sample, count=SIZES, alike=True))
+    others = list(other_sizes(context, sample, count=SIZES, alike=True))
     for each in (sample, sample.with_seed(sample.seed + 1), *others, sample):
         before = len(backend.graphs)
         try:
-            numbers.add(len(run_eagerly(bench, program, each).returned))
+            numbers.add(len(run_eagerly(context, program, each).returned))
             with torch.no_grad():
-                run(bench, program, function, each)
+                run(context, program, function, each)
         except EagerCallError:
             continue
         except Exception as error:  # noqa: BLE001 - Meta is the author's
             must_have_meta(error)
             inner = inner_error(error)
             text = " ".join(str(inner).split())[:500]
-            return bench.finding(
+            return context.finding(
                 RAISES,
                 expected="a graph",
                 got=f"{type(inner).__name__}: {text}",
@@ -142,10 +142,10 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
             )
         counts.append(len(backend.graphs) - before)
         if counters["graph_break"] or counts[0] > 1:
-            return broke(bench, sample, program, lines)
-    bench.details.setdefault("graphs", "\n\n".join(backend.graphs))
+            return broke(context, sample, program, lines)
+    context.details.setdefault("graphs", "\n\n".join(backend.graphs))
     first, same, *rest = counts
-    bench.details["counts"] = (
+    context.details["counts"] = (
         f"graphs made by the first call: {first}; by other values: {same}; by other sizes: {rest}"
     )
     if first == 0:
@@ -155,17 +155,17 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
         message = "the number of results is a size: each size is a graph of its own"
         raise NotApplicableError(message)
     if same or sum(rest) > 1:
-        return recompiled(bench, sample, counts, lines)
+        return recompiled(context, sample, counts, lines)
     return None
 
 
-def broke(bench: Bench, sample: Sample, program: Program, lines: tuple[str, ...]) -> Finding:
+def broke(context: RowContext, sample: Sample, program: Program, lines: tuple[str, ...]) -> Finding:
     """Make the finding of a graph break."""
     count = sum(counters["graph_break"].values())
-    reason = break_reason(bench, sample, program) or next(iter(counters["graph_break"]), "")
+    reason = break_reason(context, sample, program) or next(iter(counters["graph_break"]), "")
     if "does not support running with fake tensors" in reason:
         raise NotApplicableError(NO_META)
-    return bench.finding(
+    return context.finding(
         BREAK,
         expected="one graph",
         got=f"{count or 'some'} breaks; dynamo says: {' '.join(reason.split())[:700]}",
@@ -175,19 +175,23 @@ def broke(bench: Bench, sample: Sample, program: Program, lines: tuple[str, ...]
     )
 
 
-def break_reason(bench: Bench, sample: Sample, program: Program) -> str:
+def break_reason(context: RowContext, sample: Sample, program: Program) -> str:
     """Return why dynamo breaks the graph: what it raises if it must not."""
     dynamo.reset()
-    function = program.function(bench.subject.overload)
+    function = program.function(context.subject.overload)
     try:
         with torch.no_grad():
-            run(bench, program, torch.compile(function, backend=Counter(), fullgraph=True), sample)
+            run(
+                context, program, torch.compile(function, backend=Counter(), fullgraph=True), sample
+            )
     except Exception as error:  # noqa: BLE001 - its text is what is wanted
         return str(inner_error(error))
     return ""
 
 
-def recompiled(bench: Bench, sample: Sample, counts: list[int], lines: tuple[str, ...]) -> Finding:
+def recompiled(
+    context: RowContext, sample: Sample, counts: list[int], lines: tuple[str, ...]
+) -> Finding:
     """Make the finding of a function that is compiled again and again."""
     reasons = [
         " ".join(str(each.recompile_reason).split())
@@ -195,7 +199,7 @@ def recompiled(bench: Bench, sample: Sample, counts: list[int], lines: tuple[str
         if each.recompile_reason
     ]
     why = f"; the last time because of: {reasons[-1][:400]}" if reasons else ""
-    return bench.finding(
+    return context.finding(
         RECOMPILES,
         expected="one graph, and one more when sizes change",
         got=f"graphs made by calls with the sample, other values, other sizes: {counts}{why}",

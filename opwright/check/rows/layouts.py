@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.deviation import deviation
 from opwright.check.observe.memory import Form, snapshots
 from opwright.check.row import Row, takes_tensors
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.subject import flat
 from opwright.kit.declare.sample import Sample, TensorSpec
@@ -32,8 +32,8 @@ from opwright.kit.live.arguments import map_tensors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import TensorLayout
     from opwright.kit.live.arguments import Values
 
@@ -68,39 +68,39 @@ LAYOUTS: dict[str, tuple[TensorLayout, ...]] = {
 REFUSAL = re.compile(r"contiguous|stride|layout|overlap|view", re.IGNORECASE)
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare calls with views and calls with contiguous copies."""
     refused: list[str] = []
 
     def examine(sample: Sample) -> Finding | None:
         names = [name for name, _ in sample.values]
-        given = laid_out(bench, sample, set(names))
+        given = laid_out(context, sample, set(names))
         if given is None:
             return None
-        found = compared(bench, given, refused)
+        found = compared(context, given, refused)
         if found is None:
             return None
         # One view is enough, if it shows the same.
         for name in names:
-            alone = laid_out(bench, sample, {name})
-            smaller = None if alone is None else compared(bench, alone, [])
+            alone = laid_out(context, sample, {name})
+            smaller = None if alone is None else compared(context, alone, [])
             if smaller is not None and smaller.kind == found.kind:
                 return smaller
         return found
 
-    bench.each(examine, vary={"size", "rank", "presence", "length"}, examples=4)
-    if not bench.calls:
-        message = f"no argument of the samples can be {bench.column}"
+    context.each(examine, vary={"size", "rank", "presence", "length"}, examples=4)
+    if not context.calls:
+        message = f"no argument of the samples can be {context.column}"
         raise NotApplicableError(message)
     if refused:
-        bench.details["refused"] = refused[0]
+        context.details["refused"] = refused[0]
 
 
-def laid_out(bench: Bench, sample: Sample, names: set[str]) -> Sample | None:
+def laid_out(context: RowContext, sample: Sample, names: set[str]) -> Sample | None:
     """Return the sample with views for some arguments; None if none of them can be one."""
-    written = {argument.name for argument in bench.subject.schema.mutated}
+    written = {argument.name for argument in context.subject.schema.mutated}
     values = tuple(
-        (name, with_layout(value, bench.column, is_written=name in written))
+        (name, with_layout(value, context.column, is_written=name in written))
         if name in names
         else (name, value)
         for name, value in sample.values
@@ -119,19 +119,19 @@ def with_layout(value: Any, column: str, *, is_written: bool) -> Any:  # noqa: A
     return value if chosen is None else replace(value, layout=chosen)
 
 
-def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None:
+def compared(context: RowContext, sample: Sample, refused: list[str]) -> Finding | None:
     """Compare a call with views and one with contiguous copies of them."""
-    plain = {n: map_tensors(copied, v) for n, v in bench.arguments(sample).items()}
-    want = computed(bench, plain, sample)
-    values = bench.arguments(sample)
+    plain = {n: map_tensors(copied, v) for n, v in context.arguments(sample).items()}
+    want = computed(context, plain, sample)
+    values = context.arguments(sample)
     before = snapshots(values)
     try:
-        got = computed(bench, values, sample)
+        got = computed(context, values, sample)
     except EagerCallError as error:
         if REFUSAL.search(str(error)):
             refused.append(str(error))
             return None
-        return bench.finding(
+        return context.finding(
             RAISES,
             expected="what contiguous tensors give, or an error that says contiguous",
             got=f"{views(values)}: {error}",
@@ -140,19 +140,19 @@ def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None
             script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
         )
     for name, value in want.items():
-        found = deviation(got[name], value, bench.subject.operator.tolerances)
-        if found.is_wrong and is_repeated(bench, sample, want):
-            return bench.finding(
+        found = deviation(got[name], value, context.subject.operator.tolerances)
+        if found.is_wrong and is_repeated(context, sample, want):
+            return context.finding(
                 IGNORED,
                 expected=f"{name} as with contiguous tensors",
                 got=f"{views(values)}: {found}",
                 sample=sample,
-                script=script(bench, name),
+                script=script(context, name),
             )
     for each in before:
         places = each.outside().tolist()
         if places:
-            return bench.finding(
+            return context.finding(
                 OUTSIDE,
                 expected=f"writes in {each.label} alone: {each.form}",
                 got=f"{len(places)} other elements of its storage changed: {places[:8]}",
@@ -161,16 +161,16 @@ def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None
     return None
 
 
-def is_repeated(bench: Bench, sample: Sample, want: dict[str, torch.Tensor]) -> bool:
+def is_repeated(context: RowContext, sample: Sample, want: dict[str, torch.Tensor]) -> bool:
     """Return whether contiguous tensors give the same again; random operators show nothing here."""
-    plain = {n: map_tensors(copied, v) for n, v in bench.arguments(sample).items()}
-    again = computed(bench, plain, sample)
+    plain = {n: map_tensors(copied, v) for n, v in context.arguments(sample).items()}
+    again = computed(context, plain, sample)
     return not any(deviation(again[name], value, {}).is_wrong for name, value in want.items())
 
 
-def computed(bench: Bench, values: Values, sample: Sample) -> dict[str, torch.Tensor]:
+def computed(context: RowContext, values: Values, sample: Sample) -> dict[str, torch.Tensor]:
     """Call the operator and return what it computed, contiguous on the CPU."""
-    results = flat(bench.subject.computed(bench.call(values, sample), values))
+    results = flat(context.subject.computed(context.call(values, sample), values))
     return {name: copied(value.detach().cpu()) for name, value in results.items()}
 
 
@@ -194,11 +194,11 @@ def said(values: Values) -> Iterator[str]:
                 yield f"{name} with {Form.of(tensor)}"
 
 
-def script(bench: Bench, name: str) -> tuple[str, ...]:
+def script(context: RowContext, name: str) -> tuple[str, ...]:
     """Return the lines that compare the two calls."""
     from opwright.check.observe.deviation import picked  # noqa: PLC0415 - for a fault only
 
-    taken = picked(bench.subject.schema, name)
+    taken = picked(context.subject.schema, name)
     return (
         "values = arguments('npu')",
         "def copied(value):",

@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.kept import kept_lines, kept_types
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples import arguments
 from opwright.kit.declare.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from opwright.check.bench import Bench
+    from opwright.check.row_context import RowContext
 
 __all__ = ["ROW"]
 
@@ -171,49 +171,49 @@ def frozen() -> Iterator[None]:
             gc.unfreeze()
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Call, look, and call again."""
-    calls = refused_calls(bench) if bench.column == "refused" else accepted_calls(bench)
+    calls = refused_calls(context) if context.column == "refused" else accepted_calls(context)
     if not calls:
         message = "the declaration has no error samples"
-        raise NotApplicableError(bench.samples.why_none() or message)
-    fill_queue(bench.device)
+        raise NotApplicableError(context.samples.why_none() or message)
+    fill_queue(context.device)
     with frozen():
-        examine(bench, calls)
+        examine(context, calls)
 
 
-def accepted_calls(bench: Bench) -> list[tuple[Sample, Callable[[], object]]]:
+def accepted_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
     """Return calls with arguments that differ in what is given."""
     found: list[tuple[Sample, Callable[[], object]]] = []
-    for sample in bench.samples.of({"presence", "length"}, 0):
+    for sample in context.samples.of({"presence", "length"}, 0):
         if len(found) == MOST_SAMPLES:
             break
-        values = bench.arguments(sample)
-        bench.call(values, sample)  # an error is reported as such
-        bench.examine(lambda _: None, sample)
-        found.append((sample, lambda values=values: bench.subject.call(values)))  # type: ignore[misc]
+        values = context.arguments(sample)
+        context.call(values, sample)  # an error is reported as such
+        context.examine(lambda _: None, sample)
+        found.append((sample, lambda values=values: context.subject.call(values)))  # type: ignore[misc]
     return found
 
 
-def refused_calls(bench: Bench) -> list[tuple[Sample, Callable[[], object]]]:
+def refused_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
     """Return calls with the error samples."""
 
     def refused(sample: Sample) -> Callable[[], object]:
-        values = arguments(bench.subject.operator, sample, bench.device)
+        values = arguments(context.subject.operator, sample, context.device)
 
         def call() -> None:
             try:
-                bench.subject.call(values)
-                bench.synchronize()
+                context.subject.call(values)
+                context.synchronize()
             except Exception:  # noqa: BLE001, S110 - row errors looks at it
                 pass
 
         return call
 
     found: list[tuple[Sample, Callable[[], object]]] = []
-    for error in bench.subject.operator.errors[:MOST_SAMPLES]:
+    for error in context.subject.operator.errors[:MOST_SAMPLES]:
         sample = Sample(error.values)
-        bench.examine(lambda _: None, sample)
+        context.examine(lambda _: None, sample)
         found.append((sample, refused(sample)))
     return found
 
@@ -229,32 +229,32 @@ def fill_queue(device: str) -> None:
     torch.get_device_module(device).synchronize()
 
 
-def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) -> None:
+def examine(context: RowContext, calls: Sequence[tuple[Sample, Callable[[], object]]]) -> None:
     """Call in blocks, and compare what the process uses after each."""
 
     def block(count: int) -> None:
         for index in range(count):
             calls[index % len(calls)][1]()
-        bench.calls += count
+        context.calls += count
         try:
-            bench.synchronize()
+            context.synchronize()
         except RuntimeError as error:
             raise EagerCallError(calls[0][0], error) from error
 
     start = time.perf_counter()
-    first = grown(bench, block, LEAST_BLOCK)
+    first = grown(context, block, LEAST_BLOCK)
     each = (time.perf_counter() - start) / LEAST_BLOCK
     count = max(LEAST_BLOCK, min(BLOCK, int(LIMIT / each / (BLOCKS + 0.4))))
     if max(first["threads"], first["files"]) >= LEAST_BLOCK // 2:
         count = LEAST_BLOCK  # before the process has too many
     block(max(len(calls), min(WARM_UP, count) - LEAST_BLOCK))
-    growth = [Growth(count, grown(bench, block, count)) for _ in range(BLOCKS)]
+    growth = [Growth(count, grown(context, block, count)) for _ in range(BLOCKS)]
     found = leaking(growth)
     if found:
         if not {"threads", "files"} & set(found):
             count = max(count, LEAST_CONFIRMED)
-        growth = confirmed(bench, block, count)
-    bench.details["growth for each call"] = "\n".join(
+        growth = confirmed(context, block, count)
+    context.details["growth for each call"] = "\n".join(
         ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)
         for each in growth
     )
@@ -270,14 +270,14 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
             ("made at", ", ".join(lines)),
         )
         details = [f"; {key}: {text}" for key, text in parts if text]
-        report_growth(bench, calls[0][0], names, growth, details)
+        report_growth(context, calls[0][0], names, growth, details)
 
 
-def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Growth]:
+def confirmed(context: RowContext, block: Callable[[int], None], count: int) -> list[Growth]:
     """Return the growth in blocks of several lengths: until it is steady, or there is none."""
     growth: list[Growth] = []
     for length in LENGTHS:
-        growth.append(Growth(count * length, grown(bench, block, count * length)))
+        growth.append(Growth(count * length, grown(context, block, count * length)))
         last = growth[-IN_A_ROW:]
         if len(last) == IN_A_ROW and steady(last):
             break
@@ -286,11 +286,11 @@ def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Gr
     return growth[-IN_A_ROW:]
 
 
-def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, int]:
+def grown(context: RowContext, block: Callable[[int], None], count: int) -> dict[str, int]:
     """Return by how much a block of calls lets each use grow."""
-    before = look(bench.device)
+    before = look(context.device)
     block(count)
-    after = look(bench.device)
+    after = look(context.device)
     return {name: after[name] - before[name] for name in before}
 
 
@@ -327,7 +327,7 @@ def steady(growth: Sequence[Growth]) -> list[str]:
 
 
 def report_growth(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     names: Sequence[str],
     growth: Sequence[Growth],
@@ -335,13 +335,13 @@ def report_growth(
 ) -> None:
     """Report a leak: the first kind in the order of LOOKS, with all that grows."""
     parts = [f"{min(each.of_call(name) for each in growth):.3g} {LOOKS[name][1]}" for name in names]
-    bench.report(
+    context.report(
         LOOKS[names[0]][0],
         expected=f"as much in use after {growth[0].calls} calls as before",
         got=f"{', '.join(parts)} more for each call, in each of {len(growth)} blocks of "
         f"{min(each.calls for each in growth)} calls or more{''.join(more)}",
         sample=sample,
-        script=SCRIPTS[LOOKS[names[0]][0].name] if bench.column == "eager" else (),
+        script=SCRIPTS[LOOKS[names[0]][0].name] if context.column == "eager" else (),
     )
 
 

@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.meta_calls import (
     Allocations,
@@ -50,6 +49,7 @@ from opwright.check.observe.missing_meta import is_missing_meta
 from opwright.check.observe.registrations import registered
 from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
@@ -59,9 +59,9 @@ from opwright.kit.live.arguments import map_tensors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.metadata import Metadata, Property
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -147,20 +147,20 @@ IN_MEMORY = ("strides", "offset")
 NOTE = "Accessing the data pointer of FakeTensor"
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare Meta with the kernel."""
     compared = False
 
     def examine(sample: Sample) -> Finding | None:
         nonlocal compared
-        values = bench.arguments(sample)
-        if bench.column == "meta" and not is_for_meta(values):
+        values = context.arguments(sample)
+        if context.column == "meta" and not is_for_meta(values):
             return None
         compared = True
-        real = metadata(bench.subject, bench.call(values, sample), values)
-        return Trial(bench, sample, real).finding()
+        real = metadata(context.subject, context.call(values, sample), values)
+        return Trial(context, sample, real).finding()
 
-    bench.each(examine, vary=ALL - {"value"}, examples=4)
+    context.each(examine, vary=ALL - {"value"}, examples=4)
     if not compared:
         message = "no argument says that a call is one for meta tensors"
         raise NotApplicableError(message)
@@ -169,18 +169,18 @@ def run(bench: Bench) -> None:
 class Trial:
     """A call of Meta for one sample, beside the real call."""
 
-    def __init__(self, bench: Bench, sample: Sample, real: Metadata) -> None:
-        self.bench = bench
+    def __init__(self, context: RowContext, sample: Sample, real: Metadata) -> None:
+        self.context = context
         self.sample = sample
         self.real = real
-        self.is_fake = bench.column == "fake"
+        self.is_fake = context.column == "fake"
         self.shapes = ShapeEnv()
         self.mode = FakeTensorMode(shape_env=self.shapes)
         self.seen = Seen()
 
     def arguments(self) -> Values:
         """Return the arguments of the sample without data."""
-        values = self.bench.arguments(self.sample)
+        values = self.context.arguments(self.sample)
         if self.is_fake:
             return {
                 name: map_tensors(lambda t: self.mode.from_tensor(t, static_shapes=True), value)
@@ -192,13 +192,13 @@ class Trial:
         """Call Meta and return what is wrong."""
         values = self.arguments()
         versions = {name: tensor._version for name, tensor in flat(values).items()}  # noqa: SLF001 - it has no public name
-        self.bench.calls += 1
+        self.context.calls += 1
         try:
             with self.watch() as notes:
-                returned = self.bench.subject.call(values)
+                returned = self.context.subject.call(values)
         except Exception as error:  # noqa: BLE001 - Meta is an author's function
             return self.raised(error)
-        got = metadata(self.bench.subject, returned, values)
+        got = metadata(self.context.subject, returned, values)
         return (
             self.reads(notes)
             or self.differs(got)
@@ -234,7 +234,7 @@ class Trial:
         """Return what is wrong with a Meta that raises."""
         text = f"{type(error).__name__}: {error}".strip()
         if is_missing_meta(error):
-            if not self.is_fake and not self.bench.subject.schema.results:
+            if not self.is_fake and not self.context.subject.schema.results:
                 message = "the operator returns nothing and has no Meta; torch needs none for it"
                 raise NotApplicableError(message)
             return self.report(MISSING, "a Meta function", text, error)
@@ -259,7 +259,7 @@ class Trial:
     def differs(self, got: Metadata) -> Finding | None:
         """Return the first difference between Meta and the kernel."""
         device = None if self.is_fake else "meta"
-        there = registered(self.bench.subject.name)
+        there = registered(self.context.subject.name)
         for each in self.real.differences(got, device):
             if each.property in IN_MEMORY and there.runs_anywhere and not there.has("Meta"):
                 continue  # it has no Meta of its own: those of other operators said so
@@ -294,7 +294,7 @@ class Trial:
 
     def writes(self, values: Values, versions: dict[str, int]) -> Finding | None:
         """Return that Meta wrote an argument that is not a written one."""
-        for argument in self.bench.subject.schema.arguments:
+        for argument in self.context.subject.schema.arguments:
             if argument.is_written:
                 continue
             for name, tensor in flat({argument.name: values[argument.name]}).items():
@@ -309,7 +309,7 @@ class Trial:
 
     def allocates(self, values: Values) -> Finding | None:
         """Return that Meta allocated tensors with data."""
-        operator = self.bench.subject.overload
+        operator = self.context.subject.overload
         if self.is_fake or not dispatcher.has_kernel(operator, "Meta"):
             return None
         shapes = {
@@ -317,7 +317,7 @@ class Trial:
         }
         recorder = Allocations(shapes)
         with recorder:
-            call_meta(self.bench, values)
+            call_meta(self.context, values)
         if not recorder.found:
             return None
         return self.report(ALLOCATES, "tensors on the device meta only", recorder.found[0])
@@ -336,7 +336,7 @@ class Trial:
         in_stack = None
         if error is not None:
             in_stack = place_in_stack(traceback.extract_tb(error.__traceback__), __file__)
-        return self.bench.finding(
+        return self.context.finding(
             kind,
             expected=expected,
             got=got,
@@ -363,7 +363,7 @@ class Trial:
     def comparison(self, name: str, what: Property) -> tuple[str, ...]:
         """Return the lines that show a difference."""
         item, _, index = name.partition("[")
-        names = self.bench.subject.schema.output_names()
+        names = self.context.subject.schema.output_names()
         if item not in names:
             return ()
         result = "" if len(names) == 1 else f"[{names.index(item)}]"

@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, labelled, snapshots
 from opwright.check.row import Row, takes_tensors
+from opwright.check.row_context import EagerCallError
 from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.memory import Snapshot
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -71,35 +71,35 @@ MARGIN = 16  # elements before and behind a padded tensor
 LARGE = 1000.0
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare what is written with what is annotated."""
-    device = bench.device_of_column()
-    annotated = {argument.name for argument in bench.subject.schema.mutated}
+    device = context.device_of_column()
+    annotated = {argument.name for argument in context.subject.schema.mutated}
     written: set[str] = set()
     given: dict[str, Sample] = {}
 
     def examine(sample: Sample) -> Finding | None:
-        values = bench.arguments(sample, device)
+        values = context.arguments(sample, device)
         for name, _, tensor in labelled(values):
             if name in annotated and tensor.numel():
                 given.setdefault(name, sample)
-        found = observed(bench, sample, values, annotated, written)
+        found = observed(context, sample, values, annotated, written)
         if found is None and annotated:
             values = {
                 name: map_tensors(padded, value) if name in annotated else value
-                for name, value in bench.arguments(sample, device).items()
+                for name, value in context.arguments(sample, device).items()
             }
-            found = observed(bench, sample, values, annotated, written, is_padded=True)
+            found = observed(context, sample, values, annotated, written, is_padded=True)
         return found
 
-    bench.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
-    if not bench.findings:
+    context.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
+    if not context.findings:
         for name in sorted(given.keys() - written):
-            bench.findings += never_written(bench, given[name], name, device)
+            context.findings += never_written(context, given[name], name, device)
 
 
 def observed(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     values: Values,
     annotated: set[str],
@@ -110,30 +110,32 @@ def observed(
     """Call the operator and return what is wrong with what it wrote; note what it wrote."""
     before = snapshots(values)
     try:
-        bench.call(values, sample)
+        context.call(values, sample)
     except EagerCallError as error:
         if "OPW-L032" not in str(error):
             raise
-        return bench.finding(
+        return context.finding(
             UNDECLARED, expected="annotations of all that is written", got=str(error), sample=sample
         )
     for each in before:
-        found = judged(bench, each, sample, each.name in annotated)
+        found = judged(context, each, sample, is_annotated=each.name in annotated)
         if found is not None:
             return found
         changed = bool(each.written().any())
         if changed:
             written.add(each.name)
         if is_padded and each.name in annotated and each.outside().numel():
-            return outside(bench, each, sample)
+            return outside(context, each, sample)
     return None
 
 
-def judged(bench: Bench, each: Snapshot, sample: Sample, is_annotated: bool) -> Finding | None:  # noqa: FBT001 - of one argument
+def judged(
+    context: RowContext, each: Snapshot, sample: Sample, *, is_annotated: bool
+) -> Finding | None:
     """Return what is wrong with one tensor after a call."""
-    place = bench.device_of_column()
+    place = context.device_of_column()
     if each.is_moved:
-        return bench.finding(
+        return context.finding(
             MOVED,
             expected=f"{each.label} with {each.form}",
             got=f"{Form.of(each.tensor)}, {each.tensor.untyped_storage().nbytes()} bytes",
@@ -149,10 +151,10 @@ def judged(bench: Bench, each: Snapshot, sample: Sample, is_annotated: bool) -> 
     if not is_annotated:
         if not each.changed().any():
             return None
-        return bench.finding(
+        return context.finding(
             UNDECLARED,
-            expected=f"{each.label} as it was: {bench.subject.schema} annotates "
-            f"{', '.join(a.name for a in bench.subject.schema.mutated) or 'nothing'}",
+            expected=f"{each.label} as it was: {context.subject.schema} annotates "
+            f"{', '.join(a.name for a in context.subject.schema.mutated) or 'nothing'}",
             got=each.difference() if each.written().any() else outside_text(each),
             sample=sample,
             fix=f"annotate it, Tensor(a!) {each.name}, or write into a copy",
@@ -164,7 +166,7 @@ def judged(bench: Bench, each: Snapshot, sample: Sample, is_annotated: bool) -> 
             ),
         )
     if each.written().any() and not each.is_bumped and not each.tensor.is_inference():
-        return bench.finding(
+        return context.finding(
             UNSEEN,
             expected=f"a higher version of {each.label}",
             got=f"version {each.version} before and after; {each.difference()}",
@@ -179,9 +181,9 @@ def judged(bench: Bench, each: Snapshot, sample: Sample, is_annotated: bool) -> 
     return None
 
 
-def outside(bench: Bench, each: Snapshot, sample: Sample) -> Finding:
+def outside(context: RowContext, each: Snapshot, sample: Sample) -> Finding:
     """Return the finding of a write beside an argument."""
-    return bench.finding(
+    return context.finding(
         OUTSIDE,
         expected=f"what is around {each.label} as it was: it has storage offset "
         f"{each.form.offset} and strides {list(each.form.strides)}",
@@ -226,20 +228,20 @@ def padded(tensor: torch.Tensor) -> torch.Tensor:
 # Arguments that no sample changed.
 
 
-def never_written(bench: Bench, sample: Sample, name: str, device: str) -> list[Finding]:
+def never_written(context: RowContext, sample: Sample, name: str, device: str) -> list[Finding]:
     """Return the finding of an annotation too many, unless other values or the reference write."""
     for fill in (large, torch.zeros_like):
-        values = bench.arguments(sample, device)
+        values = context.arguments(sample, device)
         values[name] = map_tensors(fill, values[name])
-        if is_changed(name, values, lambda: bench.call(values, sample)):  # noqa: B023 - called now
+        if is_changed(name, values, lambda: context.call(values, sample)):  # noqa: B023 - called now
             return []
-    if bench.subject.reference is not None:
-        values = bench.arguments(sample, "cpu")
-        if is_changed(name, values, lambda: bench.subject.expected(values), by_version=True):
+    if context.subject.reference is not None:
+        values = context.arguments(sample, "cpu")
+        if is_changed(name, values, lambda: context.subject.expected(values), by_version=True):
             return []
-    argument = bench.subject.schema.argument(name)
+    argument = context.subject.schema.argument(name)
     return [
-        bench.finding(
+        context.finding(
             NEVER,
             expected=f"a sample that changes {argument}",
             got="the same bytes after each call, with large values and zeros as well",

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.observe.memory import labelled
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples import describe
 from opwright.check.subject import flat
 from opwright.kit.declare.sample import TensorSpec
@@ -35,9 +35,9 @@ from opwright.kit.live.arguments import map_tensors
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.deviation import Deviation
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -77,78 +77,80 @@ def needs(subject: Subject) -> str | None:
     return None if subject.reference is not None else "the operator has no reference function"
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare the operator with the reference."""
-    if bench.column == "special-values":
-        bench.each(special(bench), vary={"dtype"}, examples=4)
+    if context.column == "special-values":
+        context.each(special(context), vary={"dtype"}, examples=4)
         return
-    if bench.column == "cpu" and not bench.subject.is_foreign:
+    if context.column == "cpu" and not context.subject.is_foreign:
         message = "the CPU kernel is the reference itself"
         raise NotApplicableError(message)
-    device = bench.device_of_column()
-    if bench.column == "eager" and report_no_sample(bench):
+    device = context.device_of_column()
+    if context.column == "eager" and report_no_sample(context):
         return
     largest: dict[str, tuple[Deviation, str]] = {}
 
     def examine(sample: Sample) -> Finding | None:
-        values = bench.arguments(sample, device)
+        values = context.arguments(sample, device)
         try:
-            got = flat(bench.subject.computed(bench.call(values, sample), values))
+            got = flat(context.subject.computed(context.call(values, sample), values))
         except EagerCallError as error:
-            return raised(bench, sample, error, device)
-        want = flat(bench.expected(sample))
+            return raised(context, sample, error, device)
+        want = flat(context.expected(sample))
         for name, value in want.items():
-            found = compared(bench, got[name], value, name, bench.arguments(sample, "cpu"))
-            if found.is_wrong and is_random(bench, sample):
+            found = compared(context, got[name], value, name, context.arguments(sample, "cpu"))
+            if found.is_wrong and is_random(context, sample):
                 raise NotApplicableError(RANDOM)
             if found.is_wrong:
-                return wrong_result(bench, WRONG, sample, name, found, device)
+                return wrong_result(context, WRONG, sample, name, found, device)
             dtype = str(value.dtype).removeprefix("torch.")
             if dtype not in largest or largest[dtype][0].error < found.error:
                 largest[dtype] = (found, f"{name} of {describe(sample)}")
         return None
 
-    bench.each(examine, vary={"dtype", "size", "rank", "presence", "length", "value"}, examples=12)
+    context.each(
+        examine, vary={"dtype", "size", "rank", "presence", "length", "value"}, examples=12
+    )
     for dtype, (found, where) in largest.items():
         text = f"{found} ({where})" if found.error else "0"
-        bench.details[f"largest error, {dtype}"] = text
-    if bench.column == "eager" and not bench.findings:
-        report_refused(bench)
+        context.details[f"largest error, {dtype}"] = text
+    if context.column == "eager" and not context.findings:
+        report_refused(context)
 
 
-def report_no_sample(bench: Bench) -> bool:
+def report_no_sample(context: RowContext) -> bool:
     """Report a declaration that nothing satisfies, and one of which the reference takes nothing."""
-    if bench.samples.bases:
+    if context.samples.bases:
         return False
-    if bench.samples.has_none_by_rules():
-        last = next(reversed(bench.samples.refused.values()), None)
+    if context.samples.has_none_by_rules():
+        last = next(reversed(context.samples.refused.values()), None)
         said = "" if last is None else f"; of the last ones tried the rules say: {last.text}"
-        bench.report(
+        context.report(
             NO_SAMPLE,
             expected="arguments that the declaration allows",
             got=f"none were found{said}",
         )
         return True
-    report_refused(bench)
-    return bool(bench.findings)
+    report_refused(context)
+    return bool(context.findings)
 
 
-def report_refused(bench: Bench) -> None:
+def report_refused(context: RowContext) -> None:
     """Report what the rules allow and the reference refuses, or note that it was left out."""
-    refused = bench.samples.refused_by_reference
+    refused = context.samples.refused_by_reference
     if not refused:
         return
     first = refused[0]
-    bench.details["left out"] = (
+    context.details["left out"] = (
         f"samples that the reference refuses: {len(refused)}; the first: {describe(first)}: "
-        f"{bench.samples.refused[first].text}"
+        f"{context.samples.refused[first].text}"
     )
-    gap = bench.samples.gap()
+    gap = context.samples.gap()
     if gap is not None:
-        bench.report(
+        context.report(
             RAISES,
             expected="results, or a rule of the declaration that refuses these arguments",
-            got=f"the reference raises {bench.samples.refused[gap].text}",
+            got=f"the reference raises {context.samples.refused[gap].text}",
             sample=gap,
             fix="handle these arguments, or say in requires=, shapes= or dtypes= that they are "
             "refused",
@@ -156,9 +158,9 @@ def report_refused(bench: Bench) -> None:
         )
 
 
-def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> Finding:
+def raised(context: RowContext, sample: Sample, error: EagerCallError, device: str) -> Finding:
     """Return the finding of a call that raised."""
-    return bench.finding(
+    return context.finding(
         RAISES,
         expected="results",
         got=str(error),
@@ -171,14 +173,14 @@ def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> 
 # NaN, infinities, large numbers.
 
 
-def special(bench: Bench) -> Callable[[Sample], Finding | None]:
+def special(context: RowContext) -> Callable[[Sample], Finding | None]:
     """Return what compares calls with values that are no ordinary numbers."""
 
     def examine(sample: Sample) -> Finding | None:
-        if not is_right(bench, sample):
+        if not is_right(context, sample):
             return None  # the other column reports it
         for case, (change, line) in CASES.items():
-            found = of_case(bench, sample, case, change, line)
+            found = of_case(context, sample, case, change, line)
             if found is not None:
                 return found
         return None
@@ -186,15 +188,15 @@ def special(bench: Bench) -> Callable[[Sample], Finding | None]:
     return examine
 
 
-def is_right(bench: Bench, sample: Sample) -> bool:
+def is_right(context: RowContext, sample: Sample) -> bool:
     """Return whether an ordinary call gives what the reference gives."""
     try:
-        got = flat(bench.run(sample))
+        got = flat(context.run(sample))
     except EagerCallError:
         return False
     return not any(
-        compared(bench, got[name], value, name, bench.arguments(sample, "cpu")).is_wrong
-        for name, value in flat(bench.expected(sample)).items()
+        compared(context, got[name], value, name, context.arguments(sample, "cpu")).is_wrong
+        for name, value in flat(context.expected(sample)).items()
     )
 
 
@@ -221,33 +223,37 @@ CASES = {
 
 
 def of_case(
-    bench: Bench, sample: Sample, case: str, change: Callable[[torch.Tensor], None], line: str
+    context: RowContext,
+    sample: Sample,
+    case: str,
+    change: Callable[[torch.Tensor], None],
+    line: str,
 ) -> Finding | None:
     """Compare one call with changed inputs."""
-    free = unbounded(bench, sample)
+    free = unbounded(context, sample)
     if not free:
         return None
 
     def arguments() -> Values:
-        values = bench.arguments(sample, "cpu")
+        values = context.arguments(sample, "cpu")
         for _, label, tensor in labelled(values):
             if label in free:
                 change(tensor)
         return values
 
     try:
-        want = flat(bench.subject.expected(arguments()))
+        want = flat(context.subject.expected(arguments()))
     except Exception:  # noqa: BLE001 - the user's function refuses such values: nothing to compare
         return None
     values = {
-        name: map_tensors(lambda each: each.to(bench.device), value)
+        name: map_tensors(lambda each: each.to(context.device), value)
         for name, value in arguments().items()
     }
     lines = tuple(line.format(argument_text(each)) for each in sorted(free))
     try:
-        got = flat(bench.subject.computed(bench.call(values, sample), values))
+        got = flat(context.subject.computed(context.call(values, sample), values))
     except EagerCallError as error:
-        return bench.finding(
+        return context.finding(
             SPECIAL,
             expected="results, as from the reference",
             got=f"with {case} in {', '.join(sorted(free))}: {error}",
@@ -257,11 +263,11 @@ def of_case(
         )
     for name, value in want.items():
         scale = LARGE if case == "large" else 1.0
-        found = compared(bench, got[name], value, name, arguments(), scale=scale)
+        found = compared(context, got[name], value, name, arguments(), scale=scale)
         if found.is_wrong:
             text = f"with {case} in {', '.join(sorted(free))}: "
             return wrong_result(
-                bench, SPECIAL, sample, name, found, bench.device, change=lines, got=text
+                context, SPECIAL, sample, name, found, context.device, change=lines, got=text
             )
     return None
 
@@ -276,10 +282,10 @@ def argument_text(label: str) -> str:
     return f"values[{name!r}]{bracket}{rest}"
 
 
-def unbounded(bench: Bench, sample: Sample) -> set[str]:
+def unbounded(context: RowContext, sample: Sample) -> set[str]:
     """Return the floating-point tensors of a sample whose values nothing bounds, by label."""
     given = dict(sample.values)
-    tensors = labelled(bench.arguments(sample, "cpu"))
+    tensors = labelled(context.arguments(sample, "cpu"))
     return {
         label
         for name, label, tensor in tensors

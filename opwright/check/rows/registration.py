@@ -33,9 +33,9 @@ from opwright.kit.live import dispatcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.registrations import Registered
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
 
 __all__ = ["ROW"]
@@ -87,25 +87,25 @@ HIDDEN = Kind(
 AUTOGRAD = ("Autograd", "AutogradPrivateUse1")
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Read the dispatcher's table."""
-    subject = bench.subject
-    bench.findings += stale_kernels(bench)
+    subject = context.subject
+    context.findings += stale_kernels(context)
     there = registered(subject.name)
     text = "\n".join(f"{key}: {place}" for key, place in there.kernels.items())
-    bench.details["kernels"] = f"defined: {there.place}\n{text}"
-    bench.ran.append(f"{len(there.kernels)} kernels: {', '.join(there.kernels)}")
-    bench.findings += missing(bench, there)
+    context.details["kernels"] = f"defined: {there.place}\n{text}"
+    context.ran.append(f"{len(there.kernels)} kernels: {', '.join(there.kernels)}")
+    context.findings += missing(context, there)
 
 
-def missing(bench: Bench, there: Registered) -> Iterator[Finding]:
+def missing(context: RowContext, there: Registered) -> Iterator[Finding]:
     """Find keys without a kernel."""
-    subject = bench.subject
+    subject = context.subject
     place = (subject.is_foreign and there.place) or subject.place
     found = ", ".join(there.kernels) or "no kernel at all"
     if not there.runs_anywhere and not there.has("PrivateUse1"):
         fallen = "the CPU kernel runs instead, on copies" if there.has("CPU") else "calls raise"
-        yield bench.finding(
+        yield context.finding(
             NO_DEVICE,
             expected="a kernel for PrivateUse1",
             got=f"{found}: torch_npu's fallback is called, and {fallen}",
@@ -114,7 +114,7 @@ def missing(bench: Bench, there: Registered) -> Iterator[Finding]:
         )
     needs_meta = not (there.runs_anywhere or can_generate_trivial_fake_impl(subject.overload))
     if needs_meta and not there.has("Meta"):
-        yield bench.finding(
+        yield context.finding(
             NO_META,
             expected="a kernel for Meta",
             got=found,
@@ -122,30 +122,30 @@ def missing(bench: Bench, there: Registered) -> Iterator[Finding]:
             script=(key_line("Meta"),),
         )
     if declares_backward(subject) and not there.is_composite and not there.has(*AUTOGRAD):
-        yield bench.finding(NO_AUTOGRAD, expected="a kernel for Autograd", got=found, place=place)
+        yield context.finding(NO_AUTOGRAD, expected="a kernel for Autograd", got=found, place=place)
     if subject.operator.autocast is not None and not there.has("AutocastPrivateUse1"):
-        yield bench.finding(
+        yield context.finding(
             NO_AUTOCAST,
             expected=f"a kernel for AutocastPrivateUse1 that casts to {subject.operator.autocast}",
             got=found,
             place=place,
         )
     if lacks_functionalization(subject, there):
-        yield bench.finding(
+        yield context.finding(
             NO_FUNCTIONALIZE,
             expected="a kernel for Functionalize, or no annotated result",
             got=f"{found}; {subject.schema}",
             place=place,
         )
     if is_unreachable(subject, there):
-        yield bench.finding(
+        yield context.finding(
             UNREACHABLE,
             expected="a kernel for BackendSelect or for all devices",
             got=f"{found}; {subject.schema}",
             place=place,
         )
     if there.is_composite and there.has("PrivateUse1") and not there.has(*AUTOGRAD):
-        yield bench.finding(
+        yield context.finding(
             HIDDEN,
             expected="one kernel that is both run and differentiated",
             got=f"PrivateUse1 from {there.kernels['PrivateUse1']}, CompositeImplicitAutograd from "
@@ -189,9 +189,9 @@ def is_unreachable(subject: Subject, there: Registered) -> bool:
     )
 
 
-def stale_kernels(bench: Bench) -> Iterator[Finding]:
+def stale_kernels(context: RowContext) -> Iterator[Finding]:
     """Find kernels of operators that are not defined, each with one operator of the set."""
-    subject = bench.subject
+    subject = context.subject
     found = stale(subject.namespace)
     if not found:
         return
@@ -203,7 +203,7 @@ def stale_kernels(bench: Bench) -> Iterator[Finding]:
     for name, there in found.items():
         if neighbour(name, names) == subject.name:
             key, place = next(iter(there.kernels.items()))
-            yield bench.finding(
+            yield context.finding(
                 STALE,
                 expected=f"a definition of {name}",
                 got=f"kernels for {', '.join(there.kernels)} alone",

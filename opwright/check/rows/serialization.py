@@ -29,8 +29,8 @@ from opwright.kit.declare.schema import Base
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.declare.schema import ValueType
@@ -95,31 +95,31 @@ class Calls(torch.nn.Module):
         return tensors[0] if results is None else results  # a program must return something
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Write and read."""
-    examine_schema(bench)
+    examine_schema(context)
 
     def examine(sample: Sample) -> Finding | None:
-        values = bench.arguments(sample)
-        results = flat(bench.subject.computed(bench.call(values, sample), values))
+        values = context.arguments(sample)
+        results = flat(context.subject.computed(context.call(values, sample), values))
         return (
-            examine_results(bench, sample, results)
-            or examine_module(bench, sample)
-            or examine_programs(bench, sample, results)
+            examine_results(context, sample, results)
+            or examine_module(context, sample)
+            or examine_programs(context, sample, results)
         )
 
-    bench.each(examine, vary={"presence", "length", "dtype"}, examples=2)
+    context.each(examine, vary={"presence", "length", "dtype"}, examples=2)
 
 
-def examine_schema(bench: Bench) -> None:
+def examine_schema(context: RowContext) -> None:
     """Read back the schema that torch prints, unless torch cannot read its own text."""
-    schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
+    schema = context.subject.overload._schema  # noqa: SLF001 - it has no public name
     try:
         again = jit.parse_schema(str(schema))
     except RuntimeError:
         return
     if again != schema:
-        bench.report(SCHEMA, expected=str(schema), got=str(again))
+        context.report(SCHEMA, expected=str(schema), got=str(again))
 
 
 def round_trip(value: Any) -> Any:  # noqa: ANN401 - what torch.save takes
@@ -131,7 +131,7 @@ def round_trip(value: Any) -> Any:  # noqa: ANN401 - what torch.save takes
 
 
 def examine_results(
-    bench: Bench, sample: Sample, results: dict[str, torch.Tensor]
+    context: RowContext, sample: Sample, results: dict[str, torch.Tensor]
 ) -> Finding | None:
     """Save and copy results."""
     for name, result in results.items():
@@ -148,7 +148,7 @@ def examine_results(
             else:
                 got = unlike(back, plain)
             if got is not None:
-                return bench.finding(
+                return context.finding(
                     SAVE,
                     expected=f"{name}, {describe(plain)}, after {how} as it was",
                     got=got,
@@ -163,8 +163,8 @@ def examine_results(
                     ),
                 )
         storage, own = plain.untyped_storage().nbytes(), plain.numel() * plain.element_size()
-        if storage > 2 * own + SLACK and not is_view(bench.subject, name):
-            return bench.finding(
+        if storage > 2 * own + SLACK and not is_view(context.subject, name):
+            return context.finding(
                 WHOLE,
                 expected=f"{name} in a storage of {own} bytes, its {describe(plain)}",
                 got=f"a storage of {storage} bytes, which torch.save writes whole",
@@ -196,15 +196,15 @@ def is_view(subject: Subject, name: str) -> bool:
     return item in names and subject.schema.results[names.index(item)].alias is not None
 
 
-def examine_module(bench: Bench, sample: Sample) -> Finding | None:
+def examine_module(context: RowContext, sample: Sample) -> Finding | None:
     """Copy a module that uses the operator."""
-    values = bench.arguments(sample)
-    names = tensor_arguments(bench.subject.schema, values)
-    module = Calls(bench.subject.overload, values, names)
+    values = context.arguments(sample)
+    names = tensor_arguments(context.subject.schema, values)
+    module = Calls(context.subject.overload, values, names)
     try:
         copied = copy.deepcopy(module)
     except Exception as error:  # noqa: BLE001 - any error is a finding
-        return bench.finding(
+        return context.finding(
             MODULE,
             expected="copy.deepcopy of a module with the operator",
             got=f"{type(error).__name__}: {error}",
@@ -216,33 +216,33 @@ def examine_module(bench: Bench, sample: Sample) -> Finding | None:
 
 
 def examine_programs(
-    bench: Bench, sample: Sample, results: dict[str, torch.Tensor]
+    context: RowContext, sample: Sample, results: dict[str, torch.Tensor]
 ) -> Finding | None:
     """Trace and compile a call, save the program, read it back and run it."""
-    subject = bench.subject
-    values = bench.arguments(sample)
+    subject = context.subject
+    values = context.arguments(sample)
     names = tensor_arguments(subject.schema, values)
     if not names or any(not isinstance(values[name], torch.Tensor) for name in names):
         return None  # a program takes tensors one by one
-    ways: dict[str, Callable[[], Any]] = {"torch.jit.trace": lambda: traced(bench, sample, names)}
+    ways: dict[str, Callable[[], Any]] = {"torch.jit.trace": lambda: traced(context, sample, names)}
     source = source_of(subject, values)
     if source is not None:
         ways["torch.jit.script"] = lambda: compiled(source)
     for how, make in ways.items():
-        given = bench.arguments(sample)
+        given = context.arguments(sample)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 program = read_back(make())
-                bench.calls += 1
+                context.calls += 1
                 returned = program(*(given[name] for name in names))
-            bench.synchronize()
+            context.synchronize()
             got = flat(subject.computed(returned, given))
         except Exception as error:  # noqa: BLE001 - any error is a finding
             text = f"{type(error).__name__}: {' '.join(str(error).split())[-300:]}"
             if UNSUPPORTED.search(text):
                 continue
-            return bench.finding(
+            return context.finding(
                 SCRIPT,
                 expected=f"a program of {how} that is saved, read back and run",
                 got=text,
@@ -252,7 +252,7 @@ def examine_programs(
             )
         text_of = unequal_program(subject, got, results)
         if text_of is not None:
-            return bench.finding(
+            return context.finding(
                 SCRIPT,
                 expected=f"what eager mode gives, from a program of {how} after torch.jit.save "
                 "and torch.jit.load",
@@ -278,11 +278,11 @@ def unequal_program(
     return None
 
 
-def traced(bench: Bench, sample: Sample, names: list[str]) -> Any:  # noqa: ANN401 - TorchScript has no types
+def traced(context: RowContext, sample: Sample, names: list[str]) -> Any:  # noqa: ANN401 - TorchScript has no types
     """Trace a call."""
-    values = bench.arguments(sample)
-    module = Calls(bench.subject.overload, values, names)
-    bench.calls += 1
+    values = context.arguments(sample)
+    module = Calls(context.subject.overload, values, names)
+    context.calls += 1
     return torch.jit.trace(  # type: ignore[no-untyped-call]
         module, tuple(values[name] for name in names), check_trace=False, strict=False
     )

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.metadata import Metadata, metadata, render
 from opwright.check.observe.missing_meta import must_have_meta
@@ -39,6 +38,7 @@ from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.symbols import Symbolic, sizes_of
 from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.kit.live.arguments import map_tensors
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
     import torch
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.symbols import Frozen, Size
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -90,14 +90,14 @@ AS_INT = "Could not extract specialized integer"  # torch's words about int() an
 TO_INT = frozenset({"guard_int", "__int__", "__index__"})
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Run Meta with symbols."""
 
     def examine(sample: Sample) -> Finding | None:
-        trial = Trial(bench, sample)
-        return trial.backed() if bench.column == "backed" else trial.unbacked()
+        trial = Trial(context, sample)
+        return trial.backed() if context.column == "backed" else trial.unbacked()
 
-    bench.each(examine, vary={"rank", "presence", "length"}, examples=3)
+    context.each(examine, vary={"rank", "presence", "length"}, examples=3)
 
 
 @dataclass(slots=True)
@@ -112,11 +112,11 @@ class Traced:
 class Trial:
     """A call of Meta with symbols for one sample."""
 
-    def __init__(self, bench: Bench, sample: Sample) -> None:
-        self.bench = bench
-        self.subject = bench.subject
+    def __init__(self, context: RowContext, sample: Sample) -> None:
+        self.context = context
+        self.subject = context.subject
         self.sample = sample
-        self.symbolic = Symbolic(bench.subject.schema, bench.column == "backed")
+        self.symbolic = Symbolic(context.subject.schema, context.column == "backed")
         self.seen = Seen()
 
     def backed(self) -> Finding | None:
@@ -125,7 +125,7 @@ class Trial:
         if not isinstance(traced, Metadata):
             return traced
         if self.seen.hints:
-            return self.bench.finding(
+            return self.context.finding(
                 HINT,
                 expected="a shape that is an expression in the symbols",
                 got=f"the value of a size is read: {with_source(self.seen.hints[0])}",
@@ -148,16 +148,16 @@ class Trial:
 
     def trace(self) -> Metadata | Finding | None:
         """Call Meta with symbols; return what is known of the results, or what is wrong."""
-        values = self.bench.arguments(self.sample)
+        values = self.context.arguments(self.sample)
         symbolic = self.symbolic.arguments(values)
-        self.bench.calls += 1
+        self.context.calls += 1
         try:
             with quiet(), self.symbolic.mode, watched() as self.seen:
                 returned = self.subject.call(symbolic)
         except GuardOnDataDependentSymNode as error:
             if AS_INT not in str(error):
                 return self.raised(BRANCHES, "a Meta that does not ask for the size", error)
-            own = dict(sizes_of(self.subject.schema, self.bench.arguments(self.sample)))
+            own = dict(sizes_of(self.subject.schema, self.context.arguments(self.sample)))
             others = list(self.others())
             if any(self.counts_results(others, size) for size in own.values()):
                 message = "the number of results is a size: no graph can leave it open"
@@ -189,7 +189,7 @@ class Trial:
         place = place_in_stack(frames, __file__) or self.seen.function
         first = str(error).strip().partition("\n")[0]
         where = "" if place is None else f", at {with_source(place)}"
-        return self.bench.finding(
+        return self.context.finding(
             kind,
             expected=expected,
             got=f"{type(error).__name__}: {first}{where}",
@@ -206,20 +206,20 @@ class Trial:
         if rules is None:
             return set()
         other = Symbolic(self.subject.schema, are_backed=True)
-        values = other.arguments(self.bench.arguments(self.sample))
+        values = other.arguments(self.context.arguments(self.sample))
         with other.mode:
             rules.check(values)
         return {other.origins[each.symbol] for each in other.frozen()}
 
     def others(self) -> Iterator[tuple[Values, Metadata]]:
         """Yield calls of the kernel with other sizes."""
-        for sample in other_sizes(self.bench, self.sample):
-            values = self.bench.arguments(sample)
+        for sample in other_sizes(self.context, self.sample):
+            values = self.context.arguments(sample)
             try:
-                returned = self.bench.call(values, sample)
+                returned = self.context.call(values, sample)
             except EagerCallError:
                 continue
-            yield self.bench.arguments(sample), metadata(self.subject, returned, values)
+            yield self.context.arguments(sample), metadata(self.subject, returned, values)
 
     def is_wrong(self, frozen: Frozen, place: Size, others: list[tuple[Values, Metadata]]) -> bool:
         """Return whether a symbol that became a number is a fault.
@@ -258,14 +258,14 @@ class Trial:
 
     def real(self) -> Metadata:
         """Call the kernel."""
-        values = self.bench.arguments(self.sample)
-        return metadata(self.subject, self.bench.call(values, self.sample), values)
+        values = self.context.arguments(self.sample)
+        return metadata(self.subject, self.context.call(values, self.sample), values)
 
     def froze(self, frozen: Frozen, place: Size) -> Finding:
         """Make the finding of a symbol that became a number."""
         line = place_in_stack(frozen.stack, __file__) or self.seen.function
         where = "in C++" if line is None else f"at {with_source(line)}"
-        return self.bench.finding(
+        return self.context.finding(
             FROZEN,
             expected=f"{size_text(place)} stays a symbol",
             got=f"{size_text(place)} became {frozen.value} {where}",
@@ -279,7 +279,7 @@ class Trial:
         self, traced: Metadata, others: list[tuple[Values, Metadata]]
     ) -> Finding | None:
         """Compare the shapes of Meta, as expressions, with real results at other sizes."""
-        own = self.symbolic.values_at(self.bench.arguments(self.sample))
+        own = self.symbolic.values_at(self.context.arguments(self.sample))
         tensors = flat(traced.results)
         first = flat(self.real().results)
         for values, real in others:
@@ -292,7 +292,7 @@ class Trial:
                 if not self.agrees(tensors[name], tensor, at):
                     sizes = {size_text(self.symbolic.origins[each]): n for each, n in at.items()}
                     shape = tuple(self.symbolic.evaluated(size, at) for size in tensors[name].shape)
-                    return self.bench.finding(
+                    return self.context.finding(
                         WRONG,
                         expected=f"{name} of shape {render(tuple(tensor.shape))} for {sizes}",
                         got=f"{render(shape)} from {render(tuple(tensors[name].shape))}",
@@ -311,7 +311,7 @@ class Trial:
 
     def lines(self) -> tuple[str, ...]:
         """Return the lines that show it alone."""
-        if self.bench.column != "backed":
+        if self.context.column != "backed":
             return (
                 "from torch._subclasses.fake_tensor import FakeTensorMode",
                 "from torch.fx.experimental.symbolic_shapes import ShapeEnv",

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import (
     base,
@@ -29,13 +28,14 @@ from opwright.check.observe.tensors import (
 )
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -98,26 +98,26 @@ def needs(subject: Subject) -> str | None:
     return None
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare vmap with a loop."""
     refused: list[str] = []
     compared: list[Case] = []
 
     def examine(sample: Sample) -> Finding | None:
-        names = tensor_arguments(bench.subject.schema, bench.arguments(sample))
-        for case in cases(bench.subject, names):
+        names = tensor_arguments(context.subject.schema, context.arguments(sample))
+        for case in cases(context.subject, names):
             try:
-                found = compare(bench, sample, case)
+                found = compare(context, sample, case)
             except RefusedError as error:
                 refused.append(str(error))
                 continue
             compared.append(case)
             if found is not None:
                 return found
-        return examine_unbatched(bench, sample, names)
+        return examine_unbatched(context, sample, names)
 
-    bench.each(examine, vary={"presence", "length", "rank"}, examples=4)
-    if refused and not compared and not bench.findings:
+    context.each(examine, vary={"presence", "length", "rank"}, examples=4)
+    if refused and not compared and not context.findings:
         message = f"torch has no batching rule for it and refuses: {refused[0]}"
         raise NotApplicableError(message)
 
@@ -158,7 +158,7 @@ def stacked(tensors: list[torch.Tensor], case: Case) -> torch.Tensor:
     return torch.stack(tensors, case.axis)
 
 
-def compare(bench: Bench, sample: Sample, case: Case) -> Finding | None:
+def compare(context: RowContext, sample: Sample, case: Case) -> Finding | None:
     """Compare one way to map with a loop.
 
     Raises
@@ -166,23 +166,23 @@ def compare(bench: Bench, sample: Sample, case: Case) -> Finding | None:
     RefusedError
         torch says that it cannot map the operator.
     """
-    subject = bench.subject
-    values = bench.arguments(sample)
+    subject = context.subject
+    values = context.arguments(sample)
     each = elements(values, case)
     by_place = [dict(tensors_by_place(one, case.names)) for one in each]
     batch = {place: stacked([one[place] for one in by_place], case) for place in by_place[0]}
-    wanted = [flat(subject.computed(bench.call(one, sample), one)) for one in each]
+    wanted = [flat(subject.computed(context.call(one, sample), one)) for one in each]
     if any(
         [t.shape for t in one.values()] != [t.shape for t in wanted[0].values()] for one in wanted
     ):
         return None  # sizes that depend on values cannot be stacked
     expected = f"what a loop gives, for {case}"
     try:
-        got = mapped(bench, values, batch, case)
+        got = mapped(context, values, batch, case)
     except Exception as error:
         if subject.is_foreign and is_refusal(error):
             raise RefusedError(str(error).splitlines()[0]) from error
-        return bench.finding(
+        return context.finding(
             RAISES,
             expected=expected,
             got=f"{type(error).__name__}: {error}",
@@ -201,10 +201,10 @@ def compare(bench: Bench, sample: Sample, case: Case) -> Finding | None:
             text += f" instead of {list(want.shape[1:])}"
         elif not loose:
             text = difference(
-                flat_result.reshape(want.shape), want, bench.subject.operator.tolerances
+                flat_result.reshape(want.shape), want, context.subject.operator.tolerances
             )
         if text is not None:
-            return bench.finding(
+            return context.finding(
                 WRONG,
                 expected=f"{name}: {expected}",
                 got=text,
@@ -216,10 +216,10 @@ def compare(bench: Bench, sample: Sample, case: Case) -> Finding | None:
 
 
 def mapped(
-    bench: Bench, values: Values, batch: dict[str, torch.Tensor], case: Case
+    context: RowContext, values: Values, batch: dict[str, torch.Tensor], case: Case
 ) -> dict[str, torch.Tensor]:
     """Call the operator under vmap; return all that it computes, with the batch first."""
-    subject = bench.subject
+    subject = context.subject
     names: list[str] = []
     places = list(batch)
     given = copied(values)
@@ -231,7 +231,7 @@ def mapped(
         names[:] = list(results)
         return tuple(results.values()) or (tensors[0].clone(),)
 
-    bench.calls += 1
+    context.calls += 1
     axes = [case.axis] * len(places)
     whole: Any = torch.vmap(function, in_dims=tuple(axes), randomness="different")
     for _ in range(case.depth - 1):
@@ -239,7 +239,7 @@ def mapped(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = whole(*batch.values())
-    bench.synchronize()
+    context.synchronize()
     found = dict(zip(names, results, strict=False))
     # A written argument is in the caller's tensor.
     written = {argument.name for argument in subject.schema.mutated}
@@ -259,23 +259,23 @@ def is_refusal(error: Exception) -> bool:
     )
 
 
-def examine_unbatched(bench: Bench, sample: Sample, names: list[str]) -> Finding | None:
+def examine_unbatched(context: RowContext, sample: Sample, names: list[str]) -> Finding | None:
     """Map what is read, and not what is written."""
-    subject = bench.subject
+    subject = context.subject
     written = [argument.name for argument in subject.schema.mutated if argument.name in names]
     read = tuple(name for name in names if name not in written)
     if not written or not read:
         return None
-    values = bench.arguments(sample)
+    values = context.arguments(sample)
     case = Case(read)
     by_place = [dict(tensors_by_place(one, read)) for one in elements(values, case)]
     batch = {place: stacked([one[place] for one in by_place], case) for place in by_place[0]}
     try:
-        got = mapped(bench, values, batch, case)
+        got = mapped(context, values, batch, case)
     except Exception:  # noqa: BLE001 - any error is what must come
         return None
     left = written[0]
-    return bench.finding(
+    return context.finding(
         UNBATCHED,
         expected=f"an error: {left!r} has no batch, while {' and '.join(read)} have one",
         got=f"results: {', '.join(got)}",

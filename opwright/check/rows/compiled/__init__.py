@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
     ALIASED_RESULT,
@@ -46,6 +45,7 @@ from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.tensors import base
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.check.rows.compiled.possible import backend_of, is_dynamic, why_no_graph
 from opwright.check.subject import flat
 from opwright.kit.live import dispatcher
@@ -53,9 +53,9 @@ from opwright.kit.live import dispatcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.program import Program, Ran, Shape
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -129,36 +129,38 @@ CAPTURE = tuple(f"1070{code}" for code in range(20, 42))
 ENGINES = ("OPW-N0", "E10501", "E19025", "E89999")
 
 
-def run_row(bench: Bench) -> None:
+def run_row(context: RowContext) -> None:
     """Compile functions and compare."""
-    samples = few(bench, 2)
+    samples = few(context, 2)
     if not samples:
-        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
-    samples += more_sizes(bench) if is_dynamic(bench) else strided(bench)
-    reasons = [why_no_graph(bench, each) for each in samples]
+        raise NotApplicableError(context.samples.why_none() or "the operator has no samples")
+    samples += more_sizes(context) if is_dynamic(context) else strided(context)
+    reasons = [why_no_graph(context, each) for each in samples]
     possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
     if not possible:
         raise NotApplicableError(reasons[0] or "")
-    for sample in possible[:1] if is_dynamic(bench) else possible:
-        found = bench.examine(lambda each: Trial(bench, each).finding(), sample)
+    for sample in possible[:1] if is_dynamic(context) else possible:
+        found = context.examine(lambda each: Trial(context, each).finding(), sample)
         if found is not None:
-            bench.findings.append(found)  # compiling again for smaller samples would take too long
+            context.findings.append(
+                found
+            )  # compiling again for smaller samples would take too long
             return
 
 
-def more_sizes(bench: Bench) -> list[Sample]:
+def more_sizes(context: RowContext) -> list[Sample]:
     """Return samples that may do where the first one cannot be in a graph."""
-    return list(islice(bench.samples.of({"size"}, 0), 8))
+    return list(islice(context.samples.of({"size"}, 0), 8))
 
 
-def strided(bench: Bench) -> list[Sample]:
+def strided(context: RowContext) -> list[Sample]:
     """Return a sample with a tensor that is not contiguous, if there is one.
 
     It is one that the operator reads: dynamo has no graphs for some that are written.
     """
-    written = {argument.name for argument in bench.subject.schema.mutated}
-    for sample in islice(bench.samples.of({"layout"}, 0), 12):
-        tensors = flat(bench.arguments(sample, "cpu"))
+    written = {argument.name for argument in context.subject.schema.mutated}
+    for sample in islice(context.samples.of({"layout"}, 0), 12):
+        tensors = flat(context.arguments(sample, "cpu"))
         unusual = {base(name) for name, t in tensors.items() if not t.is_contiguous()}
         if unusual and not unusual & written:
             return [sample]
@@ -168,24 +170,24 @@ def strided(bench: Bench) -> list[Sample]:
 class Trial:
     """A compiled function for one sample, beside eager calls."""
 
-    def __init__(self, bench: Bench, sample: Sample) -> None:
-        self.bench = bench
+    def __init__(self, context: RowContext, sample: Sample) -> None:
+        self.context = context
         self.sample = sample
-        self.backend = backend_of(bench)
-        self.is_dynamic = is_dynamic(bench)
+        self.backend = backend_of(context)
+        self.is_dynamic = is_dynamic(context)
         self.texts: dict[str, str] = {}
 
     def finding(self) -> Finding | None:
         """Compile, run and compare."""
-        is_mutating = bool(self.bench.subject.schema.mutated)
+        is_mutating = bool(self.context.subject.schema.mutated)
         shape: Shape = "inside" if is_mutating else "direct"
-        for program in programs(self.bench, self.sample, (shape,)):
+        for program in programs(self.context, self.sample, (shape,)):
             with fresh_compilers():
                 found = self.forward(program)
                 if found is None and self.backend == "aot_eager":
                     found = self.backward(program)
             for name, text in self.texts.items():
-                self.bench.details.setdefault(name, text)
+                self.context.details.setdefault(name, text)
             if found is not None:
                 return found
         return None
@@ -193,7 +195,7 @@ class Trial:
     def compiled(self, program: Program) -> Callable[..., Any]:
         """Return the function, compiled."""
         return compiled(
-            program.function(self.bench.subject.overload),
+            program.function(self.context.subject.overload),
             self.backend,
             dynamic=self.is_dynamic,
             texts=self.texts,
@@ -203,17 +205,17 @@ class Trial:
         """Yield what one compiled function is called with."""
         yield self.sample
         if self.is_dynamic:
-            yield from other_sizes(self.bench, self.sample, count=1)
+            yield from other_sizes(self.context, self.sample, count=1)
         yield dataclasses.replace(self.sample, seed=self.sample.seed + 1)
 
     def forward(self, program: Program) -> Finding | None:
         """Compare results and written arguments."""
         function = self.compiled(program)
         for sample in self.inputs():
-            want = run_eagerly(self.bench, program, sample)
+            want = run_eagerly(self.context, program, sample)
             try:
                 with torch.no_grad():
-                    got = run(self.bench, program, function, sample)
+                    got = run(self.context, program, function, sample)
             except Exception as error:  # noqa: BLE001 - kernels, Meta and converters are the author's
                 return self.raised(program, sample, inner_error(error))
             found = self.differs(program, sample, want, got)
@@ -227,13 +229,13 @@ class Trial:
         text = cause_text(error)
         if CONSTANT_ATTRIBUTE in text:
             raise NotApplicableError(short(error)) from error
-        if self.bench.subject.schema.generators and DRAWN_IN_CAPTURE in text:
+        if self.context.subject.schema.generators and DRAWN_IN_CAPTURE in text:
             raise NotApplicableError(SAME_DRAWS) from error
         kind = RAISES
         if ALIASED_RESULT in text:
             kind = REFUSED
         elif any(each in text for each in WITHOUT_CONVERTER):
-            if not is_for_graphs(self.bench):
+            if not is_for_graphs(self.context):
                 message = (
                     f"nothing says that it is for TorchAir's graphs, which says: {short(error)}"
                 )
@@ -243,7 +245,7 @@ class Trial:
             kind = NOT_CAPTURED
         elif self.backend == "max-autotune" and any(each in text for each in ENGINES):
             kind = ENGINE
-        return self.bench.finding(
+        return self.context.finding(
             kind,
             expected="what the eager call computes",
             got=short(error),
@@ -254,17 +256,17 @@ class Trial:
 
     def differs(self, program: Program, sample: Sample, want: Ran, got: Ran) -> Finding | None:
         """Make the finding of a difference."""
-        tolerances = self.bench.subject.operator.tolerances
+        tolerances = self.context.subject.operator.tolerances
         found = want.difference(got, tolerances)
         if found is None:
             return None
-        if want.difference(run_eagerly(self.bench, program, sample), tolerances) is not None:
+        if want.difference(run_eagerly(self.context, program, sample), tolerances) is not None:
             raise NotApplicableError(DIFFERENT_EACH_TIME)
         name, role, text = found
-        written = {argument.name for argument in self.bench.subject.schema.mutated}
+        written = {argument.name for argument in self.context.subject.schema.mutated}
         is_secret = role == "argument" and base(name) not in written
         what = f"argument {name} after the call" if role == "argument" else name
-        return self.bench.finding(
+        return self.context.finding(
             LOST if is_secret else DIFFERS,
             expected=f"{what} as in an eager call",
             got=f"{values_text(want, got, name)}{text}",
@@ -283,13 +285,13 @@ class Trial:
         if not any(dispatcher.has_kernel(self.overload, key) for key in keys):
             return None  # gradients of what a kernel calls inside are no backward: row gradients
         try:
-            want = gradients(self.bench, program, program.function(self.overload), self.sample)
+            want = gradients(self.context, program, program.function(self.overload), self.sample)
         except Exception:  # noqa: BLE001 - without a backward eager calls raise, too: row gradients
             return None
         if not want:
             return None
         try:
-            got = gradients(self.bench, program, self.compiled(program), self.sample)
+            got = gradients(self.context, program, self.compiled(program), self.sample)
         except Exception as error:  # noqa: BLE001 - as above
             return self.raised(program, self.sample, inner_error(error))
         for name, gradient in want.items():
@@ -297,10 +299,10 @@ class Trial:
             text = (
                 "no gradient"
                 if other is None
-                else difference(other, gradient, self.bench.subject.operator.tolerances)
+                else difference(other, gradient, self.context.subject.operator.tolerances)
             )
             if text is not None:
-                return self.bench.finding(
+                return self.context.finding(
                     GRADIENT,
                     expected=f"the gradient of {name} as in an eager call",
                     got=text,
@@ -312,7 +314,7 @@ class Trial:
     @property
     def overload(self) -> Any:  # noqa: ANN401 - torch.ops has no types
         """The operator."""
-        return self.bench.subject.overload
+        return self.context.subject.overload
 
     def lines(self, program: Program) -> tuple[str, ...]:
         """Return the lines of a script that compile the function."""
@@ -333,9 +335,9 @@ class Trial:
         )
 
 
-def is_for_graphs(bench: Bench) -> bool:
+def is_for_graphs(context: RowContext) -> bool:
     """Return whether an operator is declared for graphs of the graph engine."""
-    facts = bench.subject.facts
+    facts = context.subject.facts
     return facts is not None and (
         facts.prototype is not None or facts.operator.converter is not None
     )

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import first_unequal, on_device, same_bits, tensors_by_place
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.rows.errors.changes import Bad, changes
 from opwright.check.rows.errors.messages import MESSAGE, OTHER, TYPE, examine_error
 from opwright.check.samples import describe
@@ -37,8 +37,8 @@ from opwright.kit.live import dispatcher
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.live.arguments import Values
 
@@ -65,32 +65,32 @@ MOST = 24  # derived error samples of one sample
 Good: TypeAlias = "dict[str, torch.Tensor] | None"
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Call the operator with bad arguments."""
-    device = "meta" if bench.column == "meta" else bench.device_of_column()
-    if bench.column == "meta" and not has_meta(bench.subject):
+    device = "meta" if context.column == "meta" else context.device_of_column()
+    if context.column == "meta" and not has_meta(context.subject):
         message = "the operator has no Meta function"
         raise NotApplicableError(message)
     tried: list[str] = []
 
-    for bad in declared(bench.subject):
-        if not bench.findings:
-            examine_declared(bench, device, bad, tried)
+    for bad in declared(context.subject):
+        if not context.findings:
+            examine_declared(context, device, bad, tried)
 
     def examine(sample: Sample) -> Finding | None:
-        good = good_results(bench, sample, device)
-        for bad in derived(bench, sample):
-            if bad.only not in {None, bench.column}:
+        good = good_results(context, sample, device)
+        for bad in derived(context, sample):
+            if bad.only not in {None, context.column}:
                 continue
-            found = refuse(bench, sample, device, bad, good)
+            found = refuse(context, sample, device, bad, good)
             tried.append(bad.what)
             if found is not None:
                 return found
         return None
 
-    if not bench.findings:
-        bench.each(examine, vary={"presence", "length", "rank"}, examples=2)
-    bench.details["refused"] = "\n".join(dict.fromkeys(tried))
+    if not context.findings:
+        context.each(examine, vary={"presence", "length", "rank"}, examples=2)
+    context.details["refused"] = "\n".join(dict.fromkeys(tried))
     if not tried:
         message = "nothing is known that the operator must refuse"
         raise NotApplicableError(message)
@@ -109,26 +109,28 @@ def declared(subject: Subject) -> Iterator[tuple[Sample, str]]:
         yield Sample(each.values), each.match
 
 
-def examine_declared(bench: Bench, device: str, bad: tuple[Sample, str], tried: list[str]) -> None:
+def examine_declared(
+    context: RowContext, device: str, bad: tuple[Sample, str], tried: list[str]
+) -> None:
     """Call the operator with an error sample."""
     sample, match = bad
-    bench.examine(lambda _: None, sample)
+    context.examine(lambda _: None, sample)
     tried.append(describe(sample))
     what = Bad(f"the error sample {describe(sample)}", lambda values: values, match=match)
-    found = refuse(bench, sample, device, what, None)
+    found = refuse(context, sample, device, what, None)
     if found is not None:
-        bench.findings.append(found)
+        context.findings.append(found)
 
 
-def derived(bench: Bench, sample: Sample) -> Iterator[Bad]:
+def derived(context: RowContext, sample: Sample) -> Iterator[Bad]:
     """Yield changes of a sample that the declaration does not allow."""
-    subject = bench.subject
-    values = bench.arguments(sample, "cpu")
+    subject = context.subject
+    values = context.arguments(sample, "cpu")
     count = 0
     for bad in changes(subject, values):
         if count == MOST:
             return
-        if bad.only is None and not is_refused(subject, bad, bench.arguments(sample, "cpu")):
+        if bad.only is None and not is_refused(subject, bad, context.arguments(sample, "cpu")):
             continue
         count += 1
         yield bad
@@ -147,35 +149,37 @@ def is_refused(subject: Subject, bad: Bad, values: Values) -> bool:
     return False
 
 
-def refuse(bench: Bench, sample: Sample, device: str, bad: Bad, good: Good) -> Finding | None:
+def refuse(
+    context: RowContext, sample: Sample, device: str, bad: Bad, good: Good
+) -> Finding | None:
     """Call the operator with bad arguments and look at what comes."""
-    subject = bench.subject
-    values = bad.change(arguments(bench, sample, device))
-    bench.watch(bad.sample(sample))  # a crash or hang shows what was called
+    subject = context.subject
+    values = bad.change(arguments(context, sample, device))
+    context.watch(bad.sample(sample))  # a crash or hang shows what was called
     written = [argument.name for argument in subject.schema.mutated]
     before = {
         place: each.clone()
         for place, each in tensors_by_place(values, written)
         if each.device.type != "meta"
     }
-    where = {"npu": "the NPU kernel", "cpu": "the CPU kernel", "meta": "Meta"}[bench.column]
+    where = {"npu": "the NPU kernel", "cpu": "the CPU kernel", "meta": "Meta"}[context.column]
     lines = (
         f"values = arguments({device!r})",
         *bad.lines,
         "try:",
         "    operator(**values)",
-        *(["    torch.npu.synchronize()"] if bench.column == "npu" else []),
+        *(["    torch.npu.synchronize()"] if context.column == "npu" else []),
     )
     try:
-        returned = call(bench, values, device)
+        returned = call(context, values, device)
     except Exception as error:  # noqa: BLE001 - any error is looked at
         after = dict(tensors_by_place(values, written))
-        return examine_error(bench, sample, bad, error, where, lines) or examine_after(
-            bench, sample, device, bad, before, after, good
+        return examine_error(context, sample, bad, error, where, lines) or examine_after(
+            context, sample, device, bad, before, after, good
         )
-    if is_right_all_the_same(bench, sample, device, bad, returned, values):
+    if is_right_all_the_same(context, sample, device, bad, returned, values):
         return None
-    return bench.finding(
+    return context.finding(
         ACCEPTED,
         expected=f"an error for {bad.what}",
         got=f"{where} returns {texts(returned)}",
@@ -190,32 +194,32 @@ def refuse(bench: Bench, sample: Sample, device: str, bad: Bad, good: Good) -> F
     )
 
 
-def arguments(bench: Bench, sample: Sample, device: str) -> Values:
+def arguments(context: RowContext, sample: Sample, device: str) -> Values:
     """Return fresh arguments; those of Meta are fake tensors' cousins without data."""
-    values = bench.arguments(sample, "cpu" if device == "meta" else device)
+    values = context.arguments(sample, "cpu" if device == "meta" else device)
     return on_device(values, "meta") if device == "meta" else values
 
 
-def call(bench: Bench, values: Values, device: str) -> object:
+def call(context: RowContext, values: Values, device: str) -> object:
     """Call the operator and wait for the device."""
-    bench.calls += 1
-    if device == "meta" and not dispatcher.has_kernel(bench.subject.overload, "Meta"):
+    context.calls += 1
+    if device == "meta" and not dispatcher.has_kernel(context.subject.overload, "Meta"):
         with FakeTensorMode(allow_non_fake_inputs=True):
-            return bench.subject.call(values)
-    returned = bench.subject.call(values)
-    bench.synchronize()
+            return context.subject.call(values)
+    returned = context.subject.call(values)
+    context.synchronize()
     return returned
 
 
 def is_right_all_the_same(
-    bench: Bench, sample: Sample, device: str, bad: Bad, returned: object, values: Values
+    context: RowContext, sample: Sample, device: str, bad: Bad, returned: object, values: Values
 ) -> bool:
     """Return whether results are right although the arguments need not be accepted.
 
     A kernel may read a tensor from host memory, or not need it for these attributes; an operator of
     another library may take more than its description says.
     """
-    subject = bench.subject
+    subject = context.subject
     lenient = subject.is_foreign or bad.only is not None or bad.is_none
     if not lenient or bad.match is not None:
         return False
@@ -224,9 +228,9 @@ def is_right_all_the_same(
     if subject.is_foreign and device == "meta":
         return True  # its Meta need not know what only our description says
     got = flat(subject.computed(returned, values))
-    givens = [bad.change(bench.arguments(sample, "cpu"))]
+    givens = [bad.change(context.arguments(sample, "cpu"))]
     if bad.only is not None or bad.is_none:
-        givens.append(bench.arguments(sample, "cpu"))
+        givens.append(context.arguments(sample, "cpu"))
     for given in givens:
         try:
             want = flat(subject.expected(given))
@@ -256,7 +260,7 @@ def texts(returned: object) -> str:
 
 
 def examine_after(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     device: str,
     bad: Bad,
@@ -266,10 +270,10 @@ def examine_after(
 ) -> Finding | None:
     """Look at what a refused call left: written arguments, and whether the next call works."""
     # Python meets None where it uses it; nobody could check that before.
-    lenient = bad.is_none and bench.subject.is_foreign
+    lenient = bad.is_none and context.subject.is_foreign
     for place, each in before.items():
         if not lenient and place in after and not same_bits(each, after[place]):
-            return bench.finding(
+            return context.finding(
                 WRITTEN,
                 expected=f"{place!r} as it was before a call that is refused, for {bad.what}",
                 got="other values",
@@ -279,25 +283,25 @@ def examine_after(
         return None
     expected = "the results of a good call, as before"
     try:
-        now = good_results(bench, sample, device)
+        now = good_results(context, sample, device)
     except EagerCallError as error:
         got = f"after a call with {bad.what}: {error}"
-        return bench.finding(AFTER, expected=expected, got=got, sample=sample, error=error.error)
+        return context.finding(AFTER, expected=expected, got=got, sample=sample, error=error.error)
     unequal = None
-    loose = bench.subject.is_seeded or bench.subject.is_declared_nondeterministic
+    loose = context.subject.is_seeded or context.subject.is_declared_nondeterministic
     if now is not None and not loose:
         unequal = first_unequal(good, now)
     if unequal is None:
         return None
     got = f"after a call with {bad.what}, {unequal[0]}: {unequal[1]}"
-    return bench.finding(AFTER, expected=expected, got=got, sample=sample)
+    return context.finding(AFTER, expected=expected, got=got, sample=sample)
 
 
-def good_results(bench: Bench, sample: Sample, device: str) -> Good:
+def good_results(context: RowContext, sample: Sample, device: str) -> Good:
     """Call the operator with good arguments; None for Meta, which has no values."""
     if device == "meta":
         return None
-    return flat(bench.run(sample, device))
+    return flat(context.run(sample, device))
 
 
 ROW = Row(

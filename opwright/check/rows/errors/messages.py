@@ -9,8 +9,8 @@ from opwright.check.finding import Kind
 from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.rows.errors.changes import Bad
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
@@ -52,7 +52,7 @@ PROPERTIES = re.compile(
 
 
 def examine_error(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     bad: Bad,
     error: BaseException,
@@ -62,14 +62,14 @@ def examine_error(
     """Look at an error: its kind, and what it says."""
     text = str(error).strip()
     shown = f"{where} raises {type(error).__name__}: {text}"
-    foreign = bench.subject.is_foreign
-    in_python = foreign or bench.subject.operator.call is False
+    foreign = context.subject.is_foreign
+    in_python = foreign or context.subject.operator.call is False
     if in_python and bad.is_none:
         return None  # Python's own error for None will do
-    if foreign and bench.column == "meta" and bad.match is None:
+    if foreign and context.column == "meta" and bad.match is None:
         return None  # its Meta does not know of our description
     if not isinstance(error, EXPECTED) or isinstance(error, FAILURES):
-        return bench.finding(
+        return context.finding(
             TYPE,
             expected=f"ValueError, TypeError or RuntimeError for {bad.what}",
             got=shown,
@@ -84,7 +84,7 @@ def examine_error(
             ),
         )
     if bad.match is not None and bad.match not in text:
-        return bench.finding(
+        return context.finding(
             OTHER,
             expected=f"an error that says {bad.match!r}",
             got=shown,
@@ -96,8 +96,8 @@ def examine_error(
                 f"    assert {bad.match!r} in str(error), error",
             ),
         )
-    if bad.match is None and not is_useful(bench.subject, text):
-        return bench.finding(
+    if bad.match is None and not is_useful(context.subject, text):
+        return context.finding(
             MESSAGE,
             expected=f"an error that says what is wrong: {bad.what}",
             got=shown,

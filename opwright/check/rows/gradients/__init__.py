@@ -28,13 +28,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import NotApplicableError
 from opwright.check.observe.differentiated import (
     cotangents,
     differentiable_inputs,
     differentiable_outputs,
 )
 from opwright.check.row import Row
+from opwright.check.row_context import NotApplicableError
 from opwright.check.rows.gradients.by_differences import examine_reference
 from opwright.check.rows.gradients.calls import (
     NO_INPUT,
@@ -47,9 +47,9 @@ from opwright.check.rows.gradients.kinds import KINDS, REFUSAL
 from opwright.check.rows.gradients.on_device import examine_device
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Gradients
+    from opwright.check.row_context import RowContext
     from opwright.check.samples import Aspect
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
@@ -73,10 +73,10 @@ def needs(subject: Subject) -> str | None:
     return None
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Compare gradients."""
-    device = "cpu" if bench.column == "reference" else bench.device
-    subject = bench.subject
+    device = "cpu" if context.column == "reference" else context.device
+    subject = context.subject
     if device == "cpu" and not subject.runs_on_cpu:
         message = "the operator has no kernel for the CPU"
         raise NotApplicableError(message)
@@ -89,11 +89,11 @@ def run(bench: Bench) -> None:
             return None
         try:
             if refuses(subject):
-                found = examine_refusal(bench, sample, device)
-            elif bench.column == "reference":
-                found = examine_reference(bench, sample)
+                found = examine_refusal(context, sample, device)
+            elif context.column == "reference":
+                found = examine_reference(context, sample)
             else:
-                found = examine_device(bench, sample)
+                found = examine_device(context, sample)
         except UnjudgedError as error:
             unjudged.append(str(error))
             return None
@@ -103,10 +103,10 @@ def run(bench: Bench) -> None:
         return found
 
     aspects: set[Aspect] = {"presence", "length", "size", "value"}
-    if bench.column == "npu":
+    if context.column == "npu":
         aspects.add("dtype")
-    bench.each(examine, vary=aspects, examples=2)
-    if not judged and not bench.findings:
+    context.each(examine, vary=aspects, examples=2)
+    if not judged and not context.findings:
         raise NotApplicableError(unjudged[0])
 
 
@@ -121,10 +121,10 @@ def refuses(subject: Subject) -> bool:
     )
 
 
-def examine_refusal(bench: Bench, sample: Sample, device: str) -> Finding | None:
+def examine_refusal(context: RowContext, sample: Sample, device: str) -> Finding | None:
     """Ask for a gradient of an operator that has no backward."""
-    subject = bench.subject
-    values = bench.arguments(sample, device)
+    subject = context.subject
+    values = context.arguments(sample, device)
     places = list(differentiable_inputs(subject, values))
     if not places:
         raise UnjudgedError(NO_INPUT)
@@ -132,20 +132,22 @@ def examine_refusal(bench: Bench, sample: Sample, device: str) -> Finding | None
     outputs: list[str] | None = None
     grads: Gradients = {}
     try:
-        call = recorded(bench, sample, values, places)
+        call = recorded(context, sample, values, places)
         outputs = differentiable_outputs(subject, call.results)
         grads = call.pull(cotangents(call.results, outputs))
-        bench.synchronize()
+        context.synchronize()
     except Exception as error:  # noqa: BLE001 - any error may say it
         if REFUSING.search(str(error)):
             return None
         got = f"{type(error).__name__}: {error}"
-        return bench.finding(REFUSAL, expected=expected, got=got, sample=sample, error=error)
+        return context.finding(REFUSAL, expected=expected, got=got, sample=sample, error=error)
     if not outputs:
         raise UnjudgedError(NO_RESULT)
     given = [place for place, grad in grads.items() if grad is not None]
     got = f"gradients of {', '.join(given)}" if given else "no gradient, and no error"
-    return bench.finding(REFUSAL, expected=expected, got=got, sample=sample, script=script(bench))
+    return context.finding(
+        REFUSAL, expected=expected, got=got, sample=sample, script=script(context)
+    )
 
 
 ROW = Row(

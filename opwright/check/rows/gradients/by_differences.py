@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.bench import EagerCallError
 from opwright.check.observe.differentiated import (
     dependent,
     differentiable_inputs,
@@ -17,6 +16,7 @@ from opwright.check.observe.differentiated import (
     widened,
 )
 from opwright.check.observe.tensors import copied
+from opwright.check.row_context import EagerCallError
 from opwright.check.rows.gradients.calls import (
     Fault,
     UnjudgedError,
@@ -33,9 +33,9 @@ from opwright.check.rows.gradients.second import examine_second
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Gradients, Tensors
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -45,19 +45,19 @@ __all__ = ["confirmed", "examine_reference"]
 POINTS = 3
 
 
-def examine_reference(bench: Bench, sample: Sample) -> Finding | None:
+def examine_reference(context: RowContext, sample: Sample) -> Finding | None:
     """Compare the gradients of the CPU operator with differences of the reference."""
-    values = best_precision(bench, sample)
-    return confirmed(bench, sample, values, "cpu") or examine_second(bench, sample, values)
+    values = best_precision(context, sample)
+    return confirmed(context, sample, values, "cpu") or examine_second(context, sample, values)
 
 
-def confirmed(bench: Bench, sample: Sample, values: Values, device: str) -> Finding | None:
+def confirmed(context: RowContext, sample: Sample, values: Values, device: str) -> Finding | None:
     """Return a fault that shows at several points near by."""
     known: dict[tuple[str, str], list[Fault]] = {}
     tried = 0
     for point in range(POINTS):
         try:
-            faults = list(directional(bench, sample, jittered(values, point), device))
+            faults = list(directional(context, sample, jittered(values, point), device))
         except (UnjudgedError, EagerCallError):
             if not point:
                 raise
@@ -69,11 +69,13 @@ def confirmed(bench: Bench, sample: Sample, values: Values, device: str) -> Find
             known.setdefault((fault.kind.name, fault.place), []).append(fault)
     for faults in known.values():
         if len(faults) == tried and tried > 1:
-            return finding_of(bench, sample, faults[0])
+            return finding_of(context, sample, faults[0])
     return None
 
 
-def directional(bench: Bench, sample: Sample, values: Values, device: str) -> Iterator[Fault]:
+def directional(
+    context: RowContext, sample: Sample, values: Values, device: str
+) -> Iterator[Fault]:
     """Yield what is wrong with gradients at one point, by differences of the reference.
 
     Raises
@@ -81,11 +83,11 @@ def directional(bench: Bench, sample: Sample, values: Values, device: str) -> It
     UnjudgedError
         Nothing was compared.
     """
-    subject = bench.subject
-    call, grads_of = judged_call(bench, sample, values, device)
+    subject = context.subject
+    call, grads_of = judged_call(context, sample, values, device)
     try:
         grads = call.pull(grads_of)
-        bench.synchronize()
+        context.synchronize()
     except Exception as error:  # noqa: BLE001 - user code
         pass_on_refusal(subject, error)
         text = f"{type(error).__name__}: {error}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import EagerCallError
 from opwright.check.observe.differentiated import (
     call_with_grad,
     cotangents,
@@ -14,15 +13,16 @@ from opwright.check.observe.differentiated import (
     widened,
 )
 from opwright.check.observe.tensors import copied, on_device
+from opwright.check.row_context import EagerCallError
 from opwright.kit.live import dispatcher
 from opwright.kit.live.errors import NotDifferentiableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding, Kind
     from opwright.check.observe.differentiated import Call, Tensors
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -59,18 +59,20 @@ class Fault:
     got: str
 
 
-def recorded(bench: Bench, sample: Sample, values: Values, places: Collection[str]) -> Call:
+def recorded(context: RowContext, sample: Sample, values: Values, places: Collection[str]) -> Call:
     """Call the operator under autograd."""
-    bench.calls += 1
+    context.calls += 1
     try:
-        call = call_with_grad(bench.subject, values, places)
-        bench.synchronize()
+        call = call_with_grad(context.subject, values, places)
+        context.synchronize()
     except Exception as error:
         raise EagerCallError(sample, error) from error
     return call
 
 
-def judged_call(bench: Bench, sample: Sample, values: Values, device: str) -> tuple[Call, Tensors]:
+def judged_call(
+    context: RowContext, sample: Sample, values: Values, device: str
+) -> tuple[Call, Tensors]:
     """Call the operator under autograd; return gradients for its results as well.
 
     Raises
@@ -78,26 +80,26 @@ def judged_call(bench: Bench, sample: Sample, values: Values, device: str) -> tu
     UnjudgedError
         There is nothing to differentiate by, or no result through which gradients flow.
     """
-    subject = bench.subject
+    subject = context.subject
     inputs = differentiable_inputs(subject, values)
     if not inputs:
         raise UnjudgedError(NO_INPUT)
-    call = recorded(bench, sample, on_device(values, device), inputs)
+    call = recorded(context, sample, on_device(values, device), inputs)
     outputs = differentiable_outputs(subject, call.results)
     if not outputs:
         raise UnjudgedError(NO_RESULT)
     return call, cotangents(call.results, outputs)
 
 
-def best_precision(bench: Bench, sample: Sample) -> Values:
+def best_precision(context: RowContext, sample: Sample) -> Values:
     """Return arguments in double where the operator takes them, else as in the sample."""
-    values = bench.arguments(sample, "cpu")
+    values = context.arguments(sample, "cpu")
     wide = widened(values)
     try:
-        if bench.subject.rules is not None:
-            bench.subject.rules.check(wide)
-        bench.calls += 1
-        bench.subject.call({**wide, **copied(wide)})
+        if context.subject.rules is not None:
+            context.subject.rules.check(wide)
+        context.calls += 1
+        context.subject.call({**wide, **copied(wide)})
     except Exception:  # noqa: BLE001 - it does not take double, and need not
         return values
     return wide
@@ -126,23 +128,23 @@ def pass_on_refusal(subject: Subject, error: Exception) -> None:
 
 
 def finding_of(
-    bench: Bench, sample: Sample, fault: Fault, error: Exception | None = None
+    context: RowContext, sample: Sample, fault: Fault, error: Exception | None = None
 ) -> Finding:
     """Make a finding of a fault."""
-    return bench.finding(
+    return context.finding(
         fault.kind,
         expected=fault.expected,
         got=fault.got,
         sample=sample,
-        place=backward_place(bench.subject),
+        place=backward_place(context.subject),
         error=error,
-        script=script(bench),
+        script=script(context),
     )
 
 
-def script(bench: Bench, *last: str) -> tuple[str, ...]:
+def script(context: RowContext, *last: str) -> tuple[str, ...]:
     """Return lines that print gradients."""
-    device = "cpu" if bench.column == "reference" else "npu"
+    device = "cpu" if context.column == "reference" else "npu"
     return (
         f"values = arguments({device!r})",
         "tensors = {n: v for n, v in values.items() if torch.is_tensor(v)}",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.bench import EagerCallError
 from opwright.check.observe.differentiated import dependent, differentiable_inputs
 from opwright.check.observe.tensors import on_device
+from opwright.check.row_context import EagerCallError
 from opwright.check.rows.gradients.by_differences import confirmed
 from opwright.check.rows.gradients.calls import (
     Fault,
@@ -22,9 +22,9 @@ from opwright.check.rows.gradients.precision import apart, rounding
 from opwright.check.rows.gradients.relations import examine_leaf, relations
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Gradients, Tensors
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -33,45 +33,47 @@ __all__ = ["examine_device"]
 RELATED = 5  # samples of which gradients are compared with each other
 
 
-def examine_device(bench: Bench, sample: Sample) -> Finding | None:
+def examine_device(context: RowContext, sample: Sample) -> Finding | None:
     """Compare gradients on the device with those on the CPU, and with each other."""
-    subject = bench.subject
-    values = bench.arguments(sample, "cpu")
+    subject = context.subject
+    values = context.arguments(sample, "cpu")
     if subject.is_foreign:
         found = None
         if has_autograd(subject):
-            given = on_device(values, bench.device)
-            found = examine_leaf(bench, sample, given, list(differentiable_inputs(subject, given)))
-        found = found or confirmed(bench, sample, values, bench.device)
+            given = on_device(values, context.device)
+            found = examine_leaf(
+                context, sample, given, list(differentiable_inputs(subject, given))
+            )
+        found = found or confirmed(context, sample, values, context.device)
     else:
-        found = examine_against_cpu(bench, sample, values)
-    if found is not None or len(bench.ran) > RELATED:
+        found = examine_against_cpu(context, sample, values)
+    if found is not None or len(context.ran) > RELATED:
         return found
-    given = on_device(values, bench.device)
+    given = on_device(values, context.device)
     places = list(differentiable_inputs(subject, given))
     try:
-        return next(filter(None, relations(bench, sample, given, places)), None)
+        return next(filter(None, relations(context, sample, given, places)), None)
     except EagerCallError:
         raise
     except Exception as error:  # noqa: BLE001 - user code
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
-        return finding_of(bench, sample, fault, error)
+        return finding_of(context, sample, fault, error)
 
 
-def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding | None:
+def examine_against_cpu(context: RowContext, sample: Sample, values: Values) -> Finding | None:
     """Compare the gradients on the device with those of the CPU operator."""
-    subject = bench.subject
-    call, grads_of = judged_call(bench, sample, values, bench.device)
+    subject = context.subject
+    call, grads_of = judged_call(context, sample, values, context.device)
     try:
-        same = cpu_gradients(bench, sample, values, grads_of)
-        wide = best_precision(bench, sample)
-        exact = cpu_gradients(bench, sample, wide, grads_of)
+        same = cpu_gradients(context, sample, values, grads_of)
+        wide = best_precision(context, sample)
+        exact = cpu_gradients(context, sample, wide, grads_of)
         grads = call.pull(grads_of)
-        bench.synchronize()
+        context.synchronize()
     except Exception as error:  # noqa: BLE001 - user code
         pass_on_refusal(subject, error)
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
-        return finding_of(bench, sample, fault, error)
+        return finding_of(context, sample, fault, error)
     changed = dependent(subject, wide, call.leaves)
     for place, leaf in call.leaves.items():
         floor = rounding(call.results, grads_of, leaf, changed[place])
@@ -80,12 +82,16 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
             got = grads[place]
             missing = got is None or (not bool(got.any()))
             kind = SILENT if missing else DEVICE
-            return finding_of(bench, sample, Fault(kind, place, f"{place!r}: as on the CPU", text))
+            return finding_of(
+                context, sample, Fault(kind, place, f"{place!r}: as on the CPU", text)
+            )
     return None
 
 
-def cpu_gradients(bench: Bench, sample: Sample, values: Values, grads_of: Tensors) -> Gradients:
+def cpu_gradients(
+    context: RowContext, sample: Sample, values: Values, grads_of: Tensors
+) -> Gradients:
     """Return the gradients of the CPU operator."""
-    call = recorded(bench, sample, values, differentiable_inputs(bench.subject, values))
+    call = recorded(context, sample, values, differentiable_inputs(context.subject, values))
     given = {place: grad.cpu().to(call.results[place].dtype) for place, grad in grads_of.items()}
     return call.pull(given)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.bench import EagerCallError
 from opwright.check.observe.differentiated import (
     base,
     cotangents,
     differentiable_outputs,
 )
 from opwright.check.observe.tensors import replaced, tensors_by_place
+from opwright.check.row_context import EagerCallError
 from opwright.check.rows.gradients.calls import Fault, finding_of, recorded
 from opwright.check.rows.gradients.kinds import (
     GRAPH,
@@ -30,9 +30,9 @@ from opwright.check.subject import flat
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding, Kind
     from opwright.check.observe.differentiated import Gradients, Tensors
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -42,11 +42,11 @@ PLACES = 6  # tensors among the arguments that are looked at one by one
 
 
 def relations(
-    bench: Bench, sample: Sample, values: Values, places: list[str]
+    context: RowContext, sample: Sample, values: Values, places: list[str]
 ) -> Iterator[Finding | None]:
     """Yield what is wrong with gradients beside each other."""
-    subject = bench.subject
-    full_call = recorded(bench, sample, values, places)
+    subject = context.subject
+    full_call = recorded(context, sample, values, places)
     outputs = differentiable_outputs(subject, full_call.results)
     grads_of = cotangents(full_call.results, outputs)
     full = full_call.pull(grads_of, retain=True)
@@ -62,15 +62,17 @@ def relations(
             raise
         except Exception as error:  # noqa: BLE001 - user code
             fault = Fault(RAISES, "", expected, f"{type(error).__name__}: {error}")
-            return finding_of(bench, sample, fault, error)
+            return finding_of(context, sample, fault, error)
         for place, grad in got.items():
             text = unequal(grad, wanted[place])
             if text is not None:
-                return finding_of(bench, sample, Fault(kind, place, f"{place!r}: {expected}", text))
+                return finding_of(
+                    context, sample, Fault(kind, place, f"{place!r}: {expected}", text)
+                )
         return None
 
     def again(given: Tensors, chosen: Collection[str] = places) -> Gradients:
-        return recorded(bench, sample, values, chosen).pull(given)
+        return recorded(context, sample, values, chosen).pull(given)
 
     if not subject.is_declared_nondeterministic:
         yield check(
@@ -103,10 +105,10 @@ def relations(
             lambda laid=laid: again(laid),  # type: ignore[misc]
             again(plain),
         )
-    yield examine_shared(bench, sample, values, places)
-    yield from examine_stale(bench, sample, values, places, full, grads_of)
-    yield examine_leaf(bench, sample, values, places)
-    yield examine_graph(bench, sample, values)
+    yield examine_shared(context, sample, values, places)
+    yield from examine_stale(context, sample, values, places, full, grads_of)
+    yield examine_leaf(context, sample, values, places)
+    yield examine_graph(context, sample, values)
 
 
 def transposed(tensor: torch.Tensor) -> torch.Tensor:
@@ -135,10 +137,10 @@ def added(found: list[Gradients]) -> Gradients:
 
 
 def examine_shared(
-    bench: Bench, sample: Sample, values: Values, places: list[str]
+    context: RowContext, sample: Sample, values: Values, places: list[str]
 ) -> Finding | None:
     """Pass one tensor for two arguments."""
-    subject = bench.subject
+    subject = context.subject
     tensors = dict(tensors_by_place(values, values))
     pairs = [
         (one, other)
@@ -150,13 +152,13 @@ def examine_shared(
         return None
     one, other = pairs[0]
     both = replaced(values, [base(other)], lambda at, t: tensors[one].clone() if at == other else t)
-    apart_call = recorded(bench, sample, both, [one, other])
+    apart_call = recorded(context, sample, both, [one, other])
     grads_of = cotangents(apart_call.results, differentiable_outputs(subject, apart_call.results))
     parts = apart_call.pull(grads_of)
     wanted = added([{one: parts[one]}, {one: parts[other]}])
     leaf = tensors[one].detach().clone().requires_grad_()
     given = replaced(values, list(values), lambda at, t: leaf if at in {one, other} else t.clone())
-    bench.calls += 1
+    context.calls += 1
     results = flat(subject.computed(subject.call(given), given))
     heads = [name for name in grads_of if results[name].requires_grad]
     if not heads:
@@ -171,11 +173,11 @@ def examine_shared(
     if text is None:
         return None
     expected = f"for one tensor as {one!r} and {other!r}, the sum of both gradients"
-    return finding_of(bench, sample, Fault(SHARED, one, expected, text))
+    return finding_of(context, sample, Fault(SHARED, one, expected, text))
 
 
 def examine_stale(
-    bench: Bench,
+    context: RowContext,
     sample: Sample,
     values: Values,
     places: list[str],
@@ -186,7 +188,7 @@ def examine_stale(
     names = [place for place, _ in tensors_by_place(values, values)][:PLACES]
     for where, chosen in (("argument", names), ("result", list(grads_of))):
         for place in chosen:
-            call = recorded(bench, sample, values, places)
+            call = recorded(context, sample, values, places)
             passed = dict(tensors_by_place(call.values, call.values))
             target = (passed if where == "argument" else call.results)[place]
             if not target.is_floating_point():
@@ -195,7 +197,7 @@ def examine_stale(
                 with torch.no_grad():
                     target.mul_(0.5).add_(0.125)
                 got = call.pull(grads_of)
-                bench.synchronize()
+                context.synchronize()
             except RuntimeError:
                 continue  # autograd noticed
             for name, grad in got.items():
@@ -206,13 +208,15 @@ def examine_stale(
                     f"{name!r}: the gradient of the call, or an error, after {where} {place!r} "
                     "was overwritten"
                 )
-                yield finding_of(bench, sample, Fault(STALE, name, expected, text))
+                yield finding_of(context, sample, Fault(STALE, name, expected, text))
                 return
 
 
-def examine_leaf(bench: Bench, sample: Sample, values: Values, places: list[str]) -> Finding | None:
+def examine_leaf(
+    context: RowContext, sample: Sample, values: Values, places: list[str]
+) -> Finding | None:
     """Pass a leaf that requires grad where the operator writes."""
-    written = {argument.name for argument in bench.subject.schema.mutated}
+    written = {argument.name for argument in context.subject.schema.mutated}
     targets = [place for place in places if base(place) in written]
     if not targets:
         return None
@@ -222,10 +226,10 @@ def examine_leaf(bench: Bench, sample: Sample, values: Values, places: list[str]
         list(values),
         lambda at, t: t.detach().clone().requires_grad_(at == place),
     )
-    bench.calls += 1
+    context.calls += 1
     try:
-        bench.subject.call(given)
-        bench.synchronize()
+        context.subject.call(given)
+        context.synchronize()
     except Exception:  # noqa: BLE001 - any error is what must come
         return None
     before, after = (dict(tensors_by_place(each, [base(place)]))[place] for each in (values, given))
@@ -233,15 +237,15 @@ def examine_leaf(bench: Bench, sample: Sample, values: Values, places: list[str]
         return None  # it did not write this one
     expected = f"an error: {place!r} is a leaf that requires grad, and is written"
     fault = Fault(LEAF, place, expected, "no error")
-    return finding_of(bench, sample, fault)
+    return finding_of(context, sample, fault)
 
 
-def examine_graph(bench: Bench, sample: Sample, values: Values) -> Finding | None:
+def examine_graph(context: RowContext, sample: Sample, values: Values) -> Finding | None:
     """Call the operator where nothing requires grad."""
-    call = recorded(bench, sample, values, ())
+    call = recorded(context, sample, values, ())
     for name, result in call.results.items():
         if result.requires_grad or result.grad_fn is not None:
             got = f"{name} with grad_fn={result.grad_fn}"
             fault = Fault(GRAPH, name, "results without a graph", got)
-            return finding_of(bench, sample, fault)
+            return finding_of(context, sample, fault)
     return None

@@ -21,24 +21,24 @@ from opwright.check.rows.gradients.kinds import SECOND
 from opwright.check.rows.gradients.precision import norm, of_terms
 
 if TYPE_CHECKING:
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Call, Gradients
+    from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
 __all__ = ["examine_second"]
 
 
-def examine_second(bench: Bench, sample: Sample, values: Values) -> Finding | None:
+def examine_second(context: RowContext, sample: Sample, values: Values) -> Finding | None:
     """Compare second derivatives with differences of the first ones."""
-    subject = bench.subject
+    subject = context.subject
     inputs = differentiable_inputs(subject, values)
     if subject.schema.mutated:
         return None
 
     def first(given: Values, *, create: bool) -> tuple[Call, Gradients]:
-        call = recorded(bench, sample, given, inputs)
+        call = recorded(context, sample, given, inputs)
         outputs = differentiable_outputs(subject, call.results)
         return call, call.pull(cotangents(call.results, outputs), create=create)
 
@@ -87,7 +87,7 @@ def examine_second(bench: Bench, sample: Sample, values: Values) -> Finding | No
         size = math.hypot(*(norm(weights[p] * g) for p, g in found))
         slack += 4 * torch.finfo(tensor.dtype.to_real()).eps * size / want.step
         if abs(value - want.value) > slack:
-            return bench.finding(
+            return context.finding(
                 SECOND,
                 expected=f"{want.value:.6g}, the derivative of the gradients by {place!r}, or an "
                 "error that there is none",
@@ -95,7 +95,7 @@ def examine_second(bench: Bench, sample: Sample, values: Values) -> Finding | No
                 sample=sample,
                 place=backward_place(subject),
                 script=script(
-                    bench,
+                    context,
                     "first = torch.autograd.grad(result.sum(), list(leaves.values()), "
                     "create_graph=True)",
                     "print([each.requires_grad for each in first])",

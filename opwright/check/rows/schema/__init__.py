@@ -38,8 +38,8 @@ from opwright.kit.derive.functional import TAKEN_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.schema import Argument
 
@@ -91,21 +91,21 @@ NUMBERS: dict[str, tuple[type, ...]] = {
 STRIDES = ("needs_exact_strides", "needs_contiguous_strides", "needs_fixed_stride_order")
 
 
-def run(bench: Bench) -> None:
+def run(context: RowContext) -> None:
     """Read the schema."""
-    subject = bench.subject
+    subject = context.subject
     schema = torch_schema(subject.namespace, subject.operator.name)
-    bench.ran.append(str(schema))
-    bench.findings += defaults(bench, schema)
-    bench.findings += names(bench)
-    bench.findings += aliases(bench, schema)
-    bench.findings += tags(bench)
-    if not bench.findings:
-        bench.findings += declared(bench, schema)
-    bench.findings += compatibility(bench, schema)
+    context.ran.append(str(schema))
+    context.findings += defaults(context, schema)
+    context.findings += names(context)
+    context.findings += aliases(context, schema)
+    context.findings += tags(context)
+    if not context.findings:
+        context.findings += declared(context, schema)
+    context.findings += compatibility(context, schema)
 
 
-def defaults(bench: Bench, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - torch's own class
+def defaults(context: RowContext, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - torch's own class
     """Find defaults that are no values of their types."""
     for argument in schema.arguments:
         if not argument.has_default_value():
@@ -118,11 +118,11 @@ def defaults(bench: Bench, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - 
         text = f"{kind_text(kind, argument.N)} {argument.name}={value!r}"
         optional = f"{kind_text(kind, argument.N)}? {argument.name}=None"
         fix = f"write {optional}, and let the kernel take an optional" if value is None else None
-        yield bench.finding(
+        yield context.finding(
             DEFAULT,
             expected=f"a default of type {kind_text(kind, argument.N)}",
             got=text,
-            place=place(bench.subject),
+            place=place(context.subject),
             fix=fix,
             script=(
                 f"default = {{a.name: a for a in operator._schema.arguments}}[{argument.name!r}]",
@@ -157,9 +157,9 @@ def kind_text(kind: Any, length: int | None) -> str:  # noqa: ANN401 - torch's o
     return "Scalar" if str(kind) == "number" else str(kind)
 
 
-def names(bench: Bench) -> Iterator[Finding]:
+def names(context: RowContext) -> Iterator[Finding]:
     """Find names that cannot be passed."""
-    subject = bench.subject
+    subject = context.subject
     for argument in subject.schema.arguments:
         why = None
         if keyword.iskeyword(argument.name) and (argument.keyword_only or subject.schema.mutated):
@@ -172,7 +172,7 @@ def names(bench: Bench) -> Iterator[Finding]:
                 " of an operator that writes by name"
             )
         if why is not None:
-            yield bench.finding(
+            yield context.finding(
                 NAME,
                 expected="a name that can be passed by name",
                 got=f"{argument.name!r}, which {why}",
@@ -185,12 +185,12 @@ def is_auto_functionalized(subject: Subject, argument: Argument) -> bool:
     return subject.is_foreign and bool(subject.schema.mutated) and not argument.is_written
 
 
-def aliases(bench: Bench, registered_schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - torch's own class
+def aliases(context: RowContext, registered_schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - torch's own class
     """Find annotations that say nothing, or several things."""
-    subject, schema = bench.subject, bench.subject.schema
+    subject, schema = context.subject, context.subject.schema
     for argument in schema.arguments:
         if argument.is_written and not argument.type.has_tensors:
-            yield bench.finding(
+            yield context.finding(
                 NO_TENSOR,
                 expected="annotations of tensors",
                 got=str(argument),
@@ -208,13 +208,13 @@ def aliases(bench: Bench, registered_schema: Any) -> Iterator[Finding]:  # noqa:
         if len(owners) != 1:
             expected = f"one argument with the annotation of result {index}"
             got = f"{', '.join(each.name for each in owners) or 'none'} in {registered_schema}"
-            yield bench.finding(ALIAS, expected=expected, got=got, place=where)
+            yield context.finding(ALIAS, expected=expected, got=got, place=where)
         elif bool(written) != result.alias_info.is_write:
             expected = f"the annotation of argument {owners[0].name!r} for result {index}"
-            yield bench.finding(ALIAS, expected=expected, got=str(registered_schema), place=where)
+            yield context.finding(ALIAS, expected=expected, got=str(registered_schema), place=where)
         first = returned.setdefault(min(letters), index)
         if first != index:
-            yield bench.finding(
+            yield context.finding(
                 SAME_RESULT,
                 expected="each argument at most once among the results",
                 got=f"results {first} and {index} of {registered_schema}",
@@ -227,9 +227,9 @@ def alias_letters(value: Any) -> set[str]:  # noqa: ANN401 - torch's own class
     return set() if value.alias_info is None else set(value.alias_info.before_set)
 
 
-def tags(bench: Bench) -> Iterator[Finding]:
+def tags(context: RowContext) -> Iterator[Finding]:
     """Find tags that contradict the schema, or each other."""
-    subject, schema = bench.subject, bench.subject.schema
+    subject, schema = context.subject, context.subject.schema
     given = {each.name for each in subject.overload.tags}
     wrong: list[tuple[str, str]] = []
     if "inplace" in given and not (schema.arguments and schema.arguments[0].is_written):
@@ -246,7 +246,7 @@ def tags(bench: Bench) -> Iterator[Finding]:
     if "flexible_layout" in given and several:
         wrong.append((f"flexible_layout and {several[0]}", "one of them"))
     for tag, expected in wrong:
-        yield bench.finding(
+        yield context.finding(
             TAG, expected=expected, got=f"tag {tag} of {schema}", place=place(subject)
         )
 

@@ -17,8 +17,8 @@ from opwright.kit.live.existing import comparable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
     from opwright.kit.declare.schema import Alias, Schema
 
@@ -46,14 +46,14 @@ def place(subject: Subject) -> str:
     return (subject.is_foreign and registered(subject.name).place) or subject.place
 
 
-def declared(bench: Bench, schema: object) -> Iterator[Finding]:
+def declared(context: RowContext, schema: object) -> Iterator[Finding]:
     """Find what a described operator has otherwise than its declaration says."""
-    subject = bench.subject
+    subject = context.subject
     if not subject.is_foreign or subject.facts is None:
         return
     there = parsed(schema_text(schema), subject)
     if there is not None and lettered(there) != lettered(subject.schema):
-        yield bench.finding(
+        yield context.finding(
             DECLARED,
             expected=str(subject.schema),
             got=str(there),
@@ -86,21 +86,21 @@ def parsed(text: str, subject: Subject) -> Schema | None:
         return None
 
 
-def compatibility(bench: Bench, schema: object) -> Iterator[Finding]:
+def compatibility(context: RowContext, schema: object) -> Iterator[Finding]:
     """Find what callers of the last release can no longer call."""
-    subject = bench.subject
+    subject = context.subject
     folder = release_folder(subject.operator.place.file)
     release = read_releases(folder).get(subject.namespace)
     if release is None:
         return
-    bench.details["released"] = f"version {release.version} in {folder / FILE}"
+    context.details["released"] = f"version {release.version} in {folder / FILE}"
     version = None if subject.of_set is None else subject.of_set.declaration.version
     if version is not None and major(version) > major(release.version):
         return
     old = release.schemas.get(subject.name)
     if old is not None and not is_compatible(schema_text(schema), old, subject):
         changes = changed(parsed(old, subject), parsed(schema_text(schema), subject))
-        yield bench.finding(
+        yield context.finding(
             CHANGED,
             expected=f"what takes the calls of {old}, released in {release.version}",
             got=f"{schema}{''.join(f'; {each}' for each in changes)}",
@@ -113,7 +113,7 @@ def compatibility(bench: Bench, schema: object) -> Iterator[Finding]:
     there = operators(subject)
     for name in sorted(release.schemas.keys() - there):
         if neighbour(name, there) == subject.name:
-            yield bench.finding(
+            yield context.finding(
                 REMOVED,
                 expected=f"{name}, released in {release.version}",
                 got="no operator of this name",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
-__all__ = ["Bench", "EagerCallError", "NotApplicableError"]
+__all__ = ["EagerCallError", "NotApplicableError", "RowContext"]
 
 SHOWN = 8  # samples that an outcome lists
 
@@ -38,7 +38,7 @@ class NotApplicableError(Exception):
     """A row found while it ran that it says nothing of this operator; the text says why."""
 
 
-class Bench:
+class RowContext:
     """One cell while it is examined.
 
     Parameters
