@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.twin, pytest.mark.build]
 
 def launch_add() -> None:
     """Launch a sound kernel."""
-    x, y = torch.arange(8192.0).reshape(2, 4096).npu()
+    x, y = torch.arange(8192.0).reshape(2, 4096).to("npu")
     z = torch.empty_like(x)
     run(KERNELS, "add_custom", [x, y, z, 4096, 512], blocks=8)
     assert torch.equal(z, x + y)
@@ -34,7 +34,7 @@ def test_a_kernel_adds_npu_tensors() -> None:
 
 def launch_faulty(kernel: str) -> None:
     """Run a faulty kernel of the corpus without checks, then a sound launch."""
-    x, y = torch.ones(2, 256).npu()
+    x, y = torch.ones(2, 256).to("npu")
     try:
         run(FAULTY, kernel, [x, y, 256])
     except RuntimeError as error:
@@ -61,7 +61,7 @@ def test_a_fault_is_an_error_of_the_stream(kernel: str, identifier: str, got: st
 
 
 def launch_what_exits(checks: bool) -> None:  # noqa: FBT001 - on_twin passes no names
-    run(KERNELS, "exits", [torch.ones(1).npu()], blocks=2, checks=checks)
+    run(KERNELS, "exits", [torch.ones(1).to("npu")], blocks=2, checks=checks)
 
 
 @pytest.mark.parametrize("checks", [False, True])

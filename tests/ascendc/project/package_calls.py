@@ -58,8 +58,8 @@ def blend_any_shape() -> None:
             for given in (None, bias):
                 for blocks in (0, 1, 2, 8, 40):
                     out = torch.empty(shape, dtype=dtype, device="npu")
-                    passed = None if given is None else given.npu()
-                    call("aclnnBlend", x.npu(), passed, 2.5, blocks, out)
+                    passed = None if given is None else given.to("npu")
+                    call("aclnnBlend", x.to("npu"), passed, 2.5, blocks, out)
                     wanted = x * 2.5 if given is None else x * 2.5 + given
                     torch.testing.assert_close(out.cpu(), wanted)
 
@@ -68,28 +68,28 @@ def copy_what_is_not_contiguous() -> None:
     """AutoContiguous copies inputs, and outputs back."""
     x = torch.randn(6, 10)
     out = torch.zeros(10, 6, device="npu")
-    call("aclnnBlend", x.npu().t(), None, 3.0, 0, out)
+    call("aclnnBlend", x.to("npu").t(), None, 3.0, 0, out)
     torch.testing.assert_close(out.cpu(), x.t() * 3)
     out = torch.zeros(6, 20, device="npu")
-    call("aclnnBlend", x.npu(), None, 3.0, 0, out[:, ::2])
+    call("aclnnBlend", x.to("npu"), None, 3.0, 0, out[:, ::2])
     torch.testing.assert_close(out.cpu()[:, ::2], x * 3)
     assert not out.cpu()[:, 1::2].any()
 
 
 def sum_a_list() -> None:
     parts = [torch.randn(33) for _ in range(4)]
-    out = torch.ones(33).npu()
-    call("aclnnListSum", [part.npu() for part in parts], out)
+    out = torch.ones(33).to("npu")
+    call("aclnnListSum", [part.to("npu") for part in parts], out)
     torch.testing.assert_close(out.cpu(), torch.stack(parts).sum(0))
 
 
 def read_host_values() -> None:
     """Host values, scalars and defaults arrive; x is written."""
     x = torch.randn(9)
-    written = x.npu()
+    written = x.to("npu")
     call("aclnnScaleBy", written, [2, 3, 4], Scalar(0.25), None)
     torch.testing.assert_close(written.cpu(), x * 9 + 2.25)
-    written = x.npu()
+    written = x.to("npu")
     call("aclnnScaleBy", written, [2, 3, 4], Scalar(1), [0.5])
     torch.testing.assert_close(written.cpu(), x * 9 + 1.5)
 
@@ -100,8 +100,8 @@ def fill_each_output_first() -> None:
     Each run has tiling data of its own.
     """
     for dtype, initial in ((torch.float32, 1.5), (torch.int32, 7)):
-        outs = [torch.zeros(size, dtype=dtype).npu() for size in (1, 3, 1000)]
-        x = torch.zeros(5, dtype=dtype).npu()
+        outs = [torch.zeros(size, dtype=dtype).to("npu") for size in (1, 3, 1000)]
+        x = torch.zeros(5, dtype=dtype).to("npu")
         call("aclnnListFill", x, outs)
         graph = torch_npu.npu.NPUGraph()
         with torch_npu.npu.graph(graph):
@@ -118,21 +118,21 @@ def run_selected_instances() -> None:
     x = torch.randint(-5, 5, (20,), dtype=torch.int32)
     for exponent in (1, 2, 3):
         for negate in (False, True):
-            out = torch.zeros_like(x).npu()
-            call("aclnnPowerOf", x.npu(), exponent, negate, out)
+            out = torch.zeros_like(x).to("npu")
+            call("aclnnPowerOf", x.to("npu"), exponent, negate, out)
             assert torch.equal(out.cpu(), x**exponent * (-1 if negate else 1)), (exponent, negate)
     x = torch.randn(5)
-    out = torch.zeros(5).npu()
+    out = torch.zeros(5).to("npu")
     negate = False
-    call("aclnnPowerOf", x.npu(), 8, negate, out)
+    call("aclnnPowerOf", x.to("npu"), 8, negate, out)
     torch.testing.assert_close(out.cpu(), x**8)
     text = "ASCENDC_TPL_SEL does not select"
-    assert_refused(561002, text, "aclnnPowerOf", x.npu(), 8, not negate, out)
+    assert_refused(561002, text, "aclnnPowerOf", x.to("npu"), 8, not negate, out)
 
 
 def refuse_what_does_not_fit() -> None:
     """Phase 1 names what does not fit."""
-    x, out = torch.randn(5).npu(), torch.zeros(5).npu()
+    x, out = torch.randn(5).to("npu"), torch.zeros(5).to("npu")
     negate = True
     text = (
         "has no kernel for (x float16, y float32); its definition for ascend910b has "
@@ -142,17 +142,17 @@ def refuse_what_does_not_fit() -> None:
     text = "the tiling function of Blend returned GRAPH_FAILED"
     assert_refused(561002, text, "aclnnBlend", x, None, 1.0, -1, out)
     assert_refused(161001, "'x' is null", "aclnnBlend", None, None, 1.0, 0, out)
-    turned = torch.randn(3, 3).npu().t()
+    turned = torch.randn(3, 3).to("npu").t()
     text = "'parts' float32[3, 3] has strides [1, 3]"
     assert_refused(161002, text, "aclnnListSum", [turned], out)
-    values = torch.tensor([1, 2]).npu()
+    values = torch.tensor([1, 2]).to("npu")
     text = "values are not known to the host"
     assert_refused(561002, text, "aclnnScaleByTensor", x, values, Scalar(1), None)
 
 
 def replay_in_a_graph() -> None:
     """A graph replays the kernel on what the inputs hold then."""
-    x = torch.randn(1000).npu()
+    x = torch.randn(1000).to("npu")
     out = torch.empty_like(x)
     graph = torch_npu.npu.NPUGraph()
     with torch_npu.npu.graph(graph):
@@ -165,7 +165,7 @@ def replay_in_a_graph() -> None:
 
 def blend() -> None:
     """Call a kernel that another chip, or a package of other headers, does not have."""
-    x = torch.randn(5).npu()
+    x = torch.randn(5).to("npu")
     call("aclnnBlend", x, None, 1.0, 0, x)
 
 
@@ -180,6 +180,6 @@ def convert_dtypes() -> None:
         for shape in ((1,), (5, 77), (0, 4), (3, 40000)):
             x = torch.randn(shape).mul(9).to(given)
             out = torch.ones(shape, dtype=made, device="npu")
-            call("aclnnMyScale", x.npu(), 2.5, out)
+            call("aclnnMyScale", x.to("npu"), 2.5, out)
             wanted = torch.zeros(shape) if given is torch.int8 else x.to(made)
             torch.testing.assert_close(out.cpu(), wanted)

@@ -25,9 +25,10 @@ def compiled(function: Callable[..., Any], *, dynamic: bool = False) -> Callable
     return torch.compile(function, backend=backend, dynamic=dynamic)
 
 
-def defined(schema: str, meta: Callable[..., Any]) -> torch.library.Library:
-    """Define an operator with a Meta function."""
-    library = torch.library.Library("asc", "FRAGMENT")
+def defined(schema: str, meta: Callable[..., Any]) -> object:
+    """Define an operator with a Meta function; it is there as long as what is returned."""
+    untyped: Any = torch.library.Library
+    library: Any = untyped("asc", "FRAGMENT")
     library.define(schema)
     library.impl(schema.partition("(")[0], meta, "Meta")
     return library
@@ -63,37 +64,37 @@ def compute_in_graphs() -> None:
         ),
     ]
 
-    @register_fx_node_ge_converter(torch.ops.asc.blend.default)
     def convert(x: Any, bias: Any, weight: float, meta_outputs: object = None) -> Any:  # noqa: ANN401 - of TorchAir
         del meta_outputs
         attributes = {"weight": attr.Float(weight), "block_count": attr.Int(3)}
         return custom_op("Blend", inputs={"x": x, "bias": bias}, attrs=attributes, outputs=["y"])
 
+    register_fx_node_ge_converter(torch.ops.asc.blend.default)(convert)
     for dynamic in (False, True):
         x, bias = torch.randn(4, 333), torch.randn(4, 333)
         step = compiled(blend, dynamic=dynamic)
-        torch.testing.assert_close(step(x.npu(), bias.npu()).cpu(), x * 2 + bias + 1)
+        torch.testing.assert_close(step(x.to("npu"), bias.to("npu")).cpu(), x * 2 + bias + 1)
         step = compiled(blend_alone, dynamic=dynamic)
-        torch.testing.assert_close(step(x.npu()).cpu(), x * 2 + 1)
+        torch.testing.assert_close(step(x.to("npu")).cpu(), x * 2 + 1)
     x = torch.arange(5.0)
-    torch.testing.assert_close(compiled(negative_cube)(x.npu()).cpu(), -(x**3))
+    torch.testing.assert_close(compiled(negative_cube)(x.to("npu")).cpu(), -(x**3))
     parts = [torch.randn(9) for _ in range(3)]
-    got = compiled(sum_of)(*(part.npu() for part in parts))
+    got = compiled(sum_of)(*(part.to("npu") for part in parts))
     torch.testing.assert_close(got.cpu(), torch.stack(parts).sum(0))
-    del libraries  # until here the operators exist
+    del libraries
 
 
 def infer_another_shape() -> None:
     """The operator's inference says something else than its Meta function."""
     library = defined("wrong(Tensor x) -> Tensor", lambda x: x.new_empty(3))
 
-    @register_fx_node_ge_converter(torch.ops.asc.wrong.default)
     def convert(x: Any, meta_outputs: object = None) -> Any:  # noqa: ANN401 - of TorchAir
         del meta_outputs
         return custom_op("Blend", inputs={"x": x, "bias": None}, attrs={}, outputs=["y"])
 
-    x = torch.arange(5.0).npu()
+    register_fx_node_ge_converter(torch.ops.asc.wrong.default)(convert)
+    x = torch.arange(5.0).to("npu")
     text = r"the shape inference function of Blend says \[5\]"
     with pytest.raises(RuntimeError, match=text):
         compiled(torch.ops.asc.wrong.default)(x).cpu()
-    del library  # until here the operator exists
+    del library

@@ -92,7 +92,7 @@ def test_converters_come_with_torchair_and_go_with_their_set() -> None:
 @pytest.mark.isolated
 def test_converters_of_a_set_that_is_replaced_are_replaced() -> None:
     first = declared(1).load()
-    x = torch.arange(3.0).npu()
+    x = torch.arange(3.0).to("npu")
     assert compiled(tripled)(x).tolist() == [0, 3, 6]
     second = declared(10).load()
     assert first.is_removed
@@ -112,7 +112,7 @@ def test_a_size_that_only_the_graph_knows_is_no_attribute() -> None:
     with declared(1).load():
         known_late = "attribute 'by' of Times: got a size that is known only when the graph runs"
         with pytest.raises(RuntimeError, match=known_late):
-            compiled(by_its_size, dynamic=True)(torch.arange(3.0).npu())
+            compiled(by_its_size, dynamic=True)(torch.arange(3.0).to("npu"))
 
 
 @pytest.mark.isolated

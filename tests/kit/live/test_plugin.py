@@ -32,9 +32,9 @@ def test_a_package_of_plain_python_brings_its_operators(monkeypatch: pytest.Monk
         def forward(self, x: torch.Tensor) -> Any:  # noqa: ANN401 - of torch.ops
             return torch.ops.plugged.gated(x, gate=self.gate) + plugged.gated(x, gate=self.gate)
 
-    model = Model().npu()
+    model = Model().to("npu")
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
-    x = torch.ones(2, 4).npu()
+    x = torch.ones(2, 4).to("npu")
     for each in (model, compiled):
         model.zero_grad()
         result = each(x)

@@ -156,7 +156,7 @@ def test_queued_references_that_call_operators_finish_before_a_change(
     path = tmp_path / "opwright_nested.py"
     write_version(path, NESTED, 1)
     module = importlib.import_module("opwright_nested")
-    x = torch.ones(2).npu()
+    x = torch.ones(2).to("npu")
     for factor in range(2, 5):
         queued = [module.outer(x) for _ in range(3)]
         write_version(path, NESTED, factor)

@@ -63,7 +63,7 @@ def be_refused(name: str, site: str, message: str) -> None:
 
 def be_refused_by_version(name: str, site: str, message: str) -> None:
     """Import it where another torch is installed."""
-    torch.__version__ = "2.6.1"
+    vars(torch)["__version__"] = "2.6.1"
     be_refused(name, site, message)
 
 
@@ -97,7 +97,7 @@ def import_torchair_later(name: str, site: str) -> None:
 def cast_automatically(site: str) -> None:
     """Call with automatic casts; without a kernel, the error names the function."""
     package = import_alone("kit", site)
-    x = torch.ones(2).npu()
+    x = torch.ones(2).to("npu")
     result, refused = None, ""
     with torch.autocast("npu", dtype=torch.float16):
         try:

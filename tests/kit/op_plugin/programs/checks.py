@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 torch.manual_seed(0)
 X, Y = torch.randn(3, 4), torch.randn(4)
-XN, YN = X.npu(), Y.npu()
+XN, YN = X.to("npu"), Y.to("npu")
 
 
 def check_a_call_with_a_c_type_and_broadcast_sizes() -> None:
@@ -27,7 +27,7 @@ def check_a_call_with_a_c_type_and_broadcast_sizes() -> None:
 
 def check_in_place() -> None:
     """The argument itself, and a new version."""
-    a = torch.ones(3).npu()
+    a = torch.ones(3).to("npu")
     version = a._version  # noqa: SLF001
     assert torch_npu.npu_t_accumulate_(a, a.clone()) is a
     assert a.tolist() == [2, 2, 2], a
@@ -36,12 +36,12 @@ def check_in_place() -> None:
 
 def check_sizes_and_dtypes_in_cpp() -> None:
     assert torch.equal(torch_npu.npu_t_tail(XN).cpu(), X[0])
-    assert torch_npu.npu_t_tail(torch.arange(3, dtype=torch.int32).npu()).dtype == torch.float32
+    assert torch_npu.npu_t_tail(torch.arange(3, dtype=torch.int32).to("npu")).dtype == torch.float32
 
 
 def check_out() -> None:
     """It is resized; another operator inherits from the one with out=."""
-    out = torch.empty(0).npu()
+    out = torch.empty(0).to("npu")
     assert torch_npu.npu_t_stats(XN, [0], out=out) is out
     torch.testing.assert_close(out.cpu(), X.sum(0))
     keep = True
@@ -78,7 +78,7 @@ def check_derivatives() -> None:
     torch.testing.assert_close(spread, [torch.ones(3, 4)])
     twice = XN.clone().requires_grad_()
     (first,) = torch.autograd.grad(product(twice, twice).sum(), twice, create_graph=True)
-    first.sum().backward()
+    torch.autograd.backward([first.sum()])
     assert twice.grad is not None
     torch.testing.assert_close(twice.grad.cpu(), torch.full((3, 4), 4.0))
 
@@ -117,7 +117,7 @@ def check_a_captured_write_to_an_input() -> None:
     step = accumulate_and_multiply
     compiled = torch.compile(step, backend="aot_eager", fullgraph=True, dynamic=True)
     for size in (3, 5):
-        left, right = torch.ones(size).npu(), torch.ones(size).npu()
+        left, right = torch.ones(size).to("npu"), torch.ones(size).to("npu")
         assert compiled(left, right).tolist() == [2.0] * size == left.tolist()
 
 

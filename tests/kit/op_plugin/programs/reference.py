@@ -30,7 +30,7 @@ def tail(x: torch.Tensor, out: torch.Tensor) -> None:
 @twin.kernel(
     "aclnnTStats(const aclTensor *x, const aclIntArray *dim, bool keepdim, aclTensor *out)"
 )
-def stats(x: torch.Tensor, dim: Sequence[int], keepdim: bool, out: torch.Tensor) -> None:  # noqa: FBT001 - as the prototype
+def stats(x: torch.Tensor, dim: list[int], keepdim: bool, out: torch.Tensor) -> None:  # noqa: FBT001 - as the prototype
     out.copy_(x.sum(dim, keepdim))
 
 
