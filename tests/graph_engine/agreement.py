@@ -2,109 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, cast
-
-from opwright.graph_engine.lookup import find_kernel
-from tests.twin.on_twin import output
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-PRELUDE = """
-import json
-import torchair
-from torch.nn import functional
-
-torch.manual_seed(7)
-
-def on_device(values):
-    return [value.npu() if isinstance(value, torch.Tensor) else value for value in values]
-
-def comparable(results):
-    # Floats of one byte are compared exactly; a converter may call scales float8_e8m0 that eager
-    # mode calls bytes.
-    return torch.utils._pytree.tree_map(
-        lambda each: each.view(torch.uint8)
-        if isinstance(each, torch.Tensor) and each.is_floating_point() and each.itemsize == 1
-        else each,
-        results,
-    )
-
-def error_of(function, runs, dynamic):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    compiled = torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
-    for run in runs:
-        if not dynamic:
-            torch._dynamo.reset()
-        try:
-            torch.testing.assert_close(
-                comparable(compiled(*run)), comparable(function(*run)),
-                rtol=1e-5, atol=1e-5, equal_nan=True,
-            )
-        except Exception as error:
-            shapes = [list(value.shape) for value in run if isinstance(value, torch.Tensor)]
-            return f"{shapes}: {type(error).__name__}: {error}"
-    return ""
-"""
-
-# For scripts that compile themselves.
-# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: on a busy
-# machine that is too little.
-MORE_TIME = """
+import importlib
+import inspect
 import subprocess
 import types
-from torchair._ge_concrete_graph import custom_op_compiler
+from typing import TYPE_CHECKING, Any, cast
 
-def run_longer(command, *, timeout, **options):
-    return subprocess.run(command, timeout=10 * timeout, **options)
-
-custom_op_compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run_longer})
-"""
-
-COMPILE = """
+import torch
+import torch_npu
 import torchair
+from torch.utils import _pytree as pytree
 
-torch.manual_seed(7)
+from opwright.graph_engine.lookup import find_kernel
 
-def compiled(function, dynamic=False):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
-def drawn(*sizes, dtype=torch.float16):
-    return torch.randn(sizes).to(dtype).npu()
+# For scripts elsewhere that compile classes.
+MORE_TIME = """
+from tests.graph_engine.agreement import give_compilers_time
+
+give_compilers_time()
 """
-
-
-def errors(
-    functions: Mapping[str, str], *, arguments: str, dynamic: bool, definitions: str = ""
-) -> dict[str, str]:
-    """Return for each function why it does not answer what it answers eagerly; "" if it does.
-
-    Parameters
-    ----------
-    functions
-        Name -> Python source of a function.
-    arguments
-        Python source of a list of argument lists that each function is run with.
-    dynamic
-        Compile once for all sizes, instead of once for each.
-    definitions
-        Python source that stands before the functions.
-    """
-    table = ",\n".join(f"{name!r}: {source}" for name, source in functions.items())
-    script = f"""
-runs = [on_device(run) for run in {arguments}]
-with torch.no_grad():
-    found = {{
-        name: error_of(function, runs, {dynamic}) for name, function in {{{table}}}.items()
-    }}
-print(json.dumps(found))
-"""
-    printed = output(PRELUDE + definitions + script)
-    return cast("dict[str, str]", json.loads(printed.splitlines()[-1]))
 
 
 def call(name: str, *inputs: object, **attributes: object) -> Any:  # noqa: ANN401 - what kernels answer
@@ -112,3 +31,104 @@ def call(name: str, *inputs: object, **attributes: object) -> Any:  # noqa: ANN4
     kernel = find_kernel(name)
     assert kernel is not None, name
     return kernel.function(*inputs, **attributes)
+
+
+def compiled(function: Callable[..., object], *, dynamic: bool = False) -> Callable[..., Any]:
+    """Return a function as TorchAir compiles it in max-autotune mode; earlier ones are dropped."""
+    torch._dynamo.reset()  # noqa: SLF001 - torch.compiler.reset is not in all versions
+    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    made = torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+    return cast("Callable[..., Any]", made)
+
+
+def run_to_the_end(function: Callable[..., object], *given: object) -> None:
+    """Call a function, and wait for what it enqueued."""
+    function(*given)
+    torch_npu.npu.synchronize()
+
+
+def new_library(namespace: str) -> Any:  # noqa: ANN401 - torch does not type it
+    """Return a library that defines operators for as long as it is kept."""
+    return torch.library.Library(namespace, "DEF")  # type: ignore[no-untyped-call]
+
+
+def drawn(*sizes: int, dtype: torch.dtype = torch.float16) -> torch.Tensor:
+    """Return normally distributed numbers on the device."""
+    return torch.randn(sizes).to(dtype).to("npu")
+
+
+def assert_agree(
+    functions: Mapping[str, Callable[..., object]],
+    runs: Sequence[Mapping[str, torch.Tensor]],
+    *,
+    dynamic: bool,
+) -> None:
+    """Fail with the names of the functions that do not answer what they answer eagerly, and why.
+
+    Parameters
+    ----------
+    functions
+        Name -> a function of tensors.
+    runs
+        Tensors by the names of the functions' parameters; each function gets those that it names.
+    dynamic
+        Compile once for all sizes, instead of once for each.
+    """
+    assert functions
+    assert runs
+    moved = [{name: tensor.to("npu") for name, tensor in run.items()} for run in runs]
+    with torch.no_grad():
+        errors = {name: error_of(each, moved, dynamic=dynamic) for name, each in functions.items()}
+    failed = [f"{name}, {error}" for name, error in errors.items() if error]
+    assert not failed, "\n\n".join(failed)
+
+
+def error_of(
+    function: Callable[..., object], runs: Sequence[Mapping[str, torch.Tensor]], *, dynamic: bool
+) -> str:
+    """Return why a function does not answer what it answers eagerly; "" if it does."""
+    graph = compiled(function, dynamic=dynamic)
+    for run in runs:
+        given = [run[name] for name in inspect.signature(function).parameters]
+        if not dynamic:
+            torch._dynamo.reset()  # noqa: SLF001 - as in compiled
+        try:
+            torch.testing.assert_close(
+                comparable(graph(*given)),
+                comparable(function(*given)),
+                rtol=1e-5,
+                atol=1e-5,
+                equal_nan=True,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            shapes = [list(tensor.shape) for tensor in given]
+            return f"{shapes}: {type(error).__name__}: {error}"
+    return ""
+
+
+def comparable(results: object) -> object:
+    """Return results with floats of one byte as bytes, which are compared exactly.
+
+    A converter may call scales float8_e8m0 that eager mode calls bytes.
+    """
+    return pytree.tree_map(
+        lambda each: (
+            each.view(torch.uint8)
+            if isinstance(each, torch.Tensor) and each.is_floating_point() and each.itemsize == 1
+            else each
+        ),
+        results,
+    )
+
+
+def give_compilers_time() -> None:
+    """Let TorchAir wait longer for g++, to which it gives two minutes for a class.
+
+    It takes half a minute of processor time: on a busy machine that is too little.
+    """
+
+    def run(command: Sequence[str], *, timeout: float, **options: object) -> object:
+        return subprocess.run(command, timeout=10 * timeout, **options)  # type: ignore[call-overload]  # noqa: PLW1510 - options have it
+
+    compiler: Any = importlib.import_module("torchair._ge_concrete_graph.custom_op_compiler")
+    compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run})

@@ -224,7 +224,7 @@ def observe() -> None:
 
 
 def main(part: int, parts: int, pattern: str = "") -> None:
-    """Run the samples of a part."""
+    """Run the samples of a part, and end the process."""
     observe()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -234,12 +234,20 @@ def main(part: int, parts: int, pattern: str = "") -> None:
                 found = report(name, op, case)
             sys.stdout.write(json.dumps(found) + "\n")
             sys.stdout.flush()
+    end()
 
 
 def print_names() -> None:
-    """Print the names of all samples, one JSON object each."""
+    """Print the names of all samples, one JSON object each, and end the process."""
     for name, _, _ in samples():
         sys.stdout.write(json.dumps({"name": name}) + "\n")
+    end()
+
+
+def end() -> None:
+    """End the process; the exit handlers of torch_npu have nothing to do with the samples."""
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
@@ -247,5 +255,3 @@ if __name__ == "__main__":
         print_names()
     else:
         main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
-    sys.stdout.flush()
-    os._exit(0)  # the exit handlers of torch_npu have nothing to do with the samples

@@ -14,11 +14,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import tomli
 
+from tests.graph_engine import conversion
 from tests.twin.on_twin import output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 PARTS = 16
@@ -30,21 +35,15 @@ REASONS: dict[str, str] = {
 }
 
 
-def ran(*arguments: str) -> list[dict[str, str]]:
-    """Run samples in a process of their own and return what it reports."""
-    printed = output(
-        f"""
-        import runpy, sys
-        sys.argv = {["conversion.py", *arguments]!r}
-        runpy.run_path({str(HERE / "conversion.py")!r}, run_name="__main__")
-        """
-    )
+def reported(function: Callable[..., None], *arguments: object) -> list[dict[str, str]]:
+    """Return what a function of conversion.py reports, in a process of its own."""
+    printed = output(function, *arguments)
     return [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
 
 
 @pytest.mark.parametrize("part", range(PARTS if WHOLE else 1))
 def test_graphs_of_one_operator_equal_eager(part: int) -> None:
-    results = {result["name"]: result for result in ran(str(part), str(PARTS))}
+    results = {result["name"]: result for result in reported(conversion.main, part, PARTS)}
     failed = {name for name, result in results.items() if result["status"] != "equal"}
     unexpected = [
         f"{name}: {results[name]['status']}: {results[name]['text']}"
@@ -59,6 +58,6 @@ def test_graphs_of_one_operator_equal_eager(part: int) -> None:
 
 
 def test_the_ledger_names_samples_that_exist() -> None:
-    names = {result["name"] for result in ran("names")}
+    names = {result["name"] for result in reported(conversion.print_names)}
     assert len(names) > 700
     assert sorted(REASONS.keys() - names) == []

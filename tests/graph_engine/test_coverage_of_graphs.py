@@ -29,6 +29,7 @@ LEDGER = Path(__file__).parent / "only_one_way.toml"
 FAMILIES = Path(__file__).parents[2] / "native/opapi/ops"
 FUNCTION = re.compile(r"^ACLNN\(\s*(\w+)", re.MULTILINE)
 VERSION = re.compile(r"(V\d+)?(WeightNz)?$")
+# Text: the source of converters, which is read without being run.
 SOURCE = """
 @register_fx_node_ge_converter(torch.ops.aten.relu.default)
 def convert_relu(x):

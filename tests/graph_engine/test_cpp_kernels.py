@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
+import torch_npu  # noqa: F401 - torchair is found by way of it
+import torchair
+from torchair.ge import attr, custom_op
 
 from opwright.twin.user_kernels.cpp_kernels import ParameterKindError, parameters_of
+from tests.graph_engine.agreement import compiled, new_library
 from tests.twin import on_twin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 KERNELS = """
@@ -33,78 +39,108 @@ OPWRIGHT_KERNEL(aclnnFaults, (In, x)(Out, out), *(volatile int*)8 = static_cast<
 OPWRIGHT_KERNEL(aclnnRefuses, (In, x)(Out, out), TORCH_CHECK(false, "it refuses ", x.size(0)))
 """
 
-PROGRAM = """
-import sys, torch, torch_npu, torchair
-from torchair import register_fx_node_ge_converter
-from torchair.ge import attr, custom_op
+NAME = "größe"
 
-library = torch.library.Library("cpp", "DEF")
-library.define("every(Tensor x, Tensor? bias, Tensor[] others, int[] axes, str name)"
-    " -> (Tensor, Tensor)")
-library.define("put_into(Tensor(a!) cache, Tensor x, int row) -> ()")
-library.define("refuses(Tensor x) -> Tensor")
-library.impl("every", lambda x, bias, others, axes, name: (
-    x.new_empty(x.sum(axes).shape), x.new_empty((), dtype=torch.int64)), "Meta")
-library.impl("put_into", lambda cache, x, row: None, "Meta")
-library.define("faults(Tensor x) -> Tensor")
-library.impl("faults", lambda x: torch.empty_like(x), "Meta")
-library.impl("refuses", lambda x: torch.empty_like(x), "Meta")
 
-@register_fx_node_ge_converter(torch.ops.cpp.every.default)
-def convert(x, bias, others, axes, name, meta_outputs=None):
-    return custom_op("EveryKind", inputs={"x": x, "bias": bias, "others": others},
-        attrs={"axes": attr.ListInt(axes), "keep": attr.Bool(False), "alpha": attr.Float(0.5),
-               "beta": attr.Float(0.25), "shift": attr.Float(2.0),
-               "name": attr.Str(name)}, outputs=["out", "count"])
+def convert_every(
+    x: object, bias: object, others: object, axes: Sequence[int], name: str
+) -> object:
+    attributes = {
+        "axes": attr.ListInt(axes),
+        "keep": attr.Bool(False),  # noqa: FBT003 - a value
+        "alpha": attr.Float(0.5),
+        "beta": attr.Float(0.25),
+        "shift": attr.Float(2.0),
+        "name": attr.Str(name),
+    }
+    inputs = {"x": x, "bias": bias, "others": others}
+    return custom_op("EveryKind", inputs=inputs, attrs=attributes, outputs=["out", "count"])
 
-def compiled(function, dynamic=False):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic)
 
-x, bias = torch.randn(2, 3, 4), torch.randn(3)
-def step(x, bias, *others):
-    out, count = torch.ops.cpp.every(x.transpose(0, 1), bias, list(others), [1, 2], "größe")
+def define_operators() -> Any:  # noqa: ANN401 - torch does not type it
+    """Return a library with an operator for each kernel."""
+    library = new_library("cpp")
+    library.define(
+        "every(Tensor x, Tensor? bias, Tensor[] others, int[] axes, str name) -> (Tensor, Tensor)"
+    )
+    library.define("put_into(Tensor(a!) cache, Tensor x, int row) -> ()")
+    library.define("refuses(Tensor x) -> Tensor")
+    library.define("faults(Tensor x) -> Tensor")
+    library.impl(
+        "every",
+        lambda x, bias, others, axes, name: (  # noqa: ARG005 - as the schema has them
+            x.new_empty(x.sum(axes).shape),
+            x.new_empty((), dtype=torch.int64),
+        ),
+        "Meta",
+    )
+    library.impl("put_into", lambda *_: None, "Meta")
+    library.impl("refuses", torch.empty_like, "Meta")
+    library.impl("faults", torch.empty_like, "Meta")
+    torchair.register_fx_node_ge_converter(torch.ops.cpp.every.default)(convert_every)
+    return library
+
+
+def every(
+    x: torch.Tensor, bias: torch.Tensor | None, *others: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    out, count = torch.ops.cpp.every(x.transpose(0, 1), bias, list(others), [1, 2], NAME)
     return out * 2, count
 
-for dynamic in (False, True):
-    for given in ((x, bias), (x, None, bias), (x, bias, x, bias)):
-        out, count = compiled(step, dynamic)(*(None if t is None else t.npu() for t in given))
-        wanted = x.mul(0.5).sum([0, 2]) + 2.25 + sum(t.sum() for t in given[2:])
-        if given[1] is not None:
-            wanted = wanted + bias
-        torch.testing.assert_close(out.cpu(), wanted * 2)
-        assert count.item() == len("größe".encode())
 
-cache = torch.zeros(3, 4).npu()
-def put(cache, x):
+def check_every_kind() -> None:
+    x, bias = torch.randn(2, 3, 4), torch.randn(3)
+    for dynamic in (False, True):
+        for optional, others in ((bias, ()), (None, (bias,)), (bias, (x, bias))):
+            on_device = None if optional is None else optional.to("npu")
+            graph = compiled(every, dynamic=dynamic)
+            out, count = graph(x.to("npu"), on_device, *(each.to("npu") for each in others))
+            wanted = x.mul(0.5).sum([0, 2]) + 2.25 + sum(each.sum() for each in others)
+            if optional is not None:
+                wanted = wanted + optional
+            torch.testing.assert_close(out.cpu(), wanted * 2)
+            assert count.item() == len(NAME.encode())
+
+
+def put(cache: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     torch.ops.cpp.put_into(cache, x, 1)
     return cache + 1
-row = torch.arange(4.).npu()
-result = compiled(put)(cache, row)
-assert cache.tolist() == [[0] * 4, [0, 1, 2, 3], [0] * 4], cache
-assert result.tolist() == (cache + 1).tolist()
 
-try:
-    compiled(torch.ops.cpp.refuses.default)(row).cpu()
-    raise SystemExit("no error")
-except RuntimeError as error:
-    assert "it refuses 4" in str(error) and "Refuses" in str(error), error
-assert compiled(lambda x: x + 1)(row).tolist() == [1, 2, 3, 4]
-print("done", flush=True)
-if "fault" in sys.argv:
-    compiled(torch.ops.cpp.faults.default)(row).cpu()
-"""
+
+def check_what_is_written() -> None:
+    cache, row = torch.zeros(3, 4).to("npu"), torch.arange(4.0).to("npu")
+    result = compiled(put)(cache, row)
+    assert cache.tolist() == [[0] * 4, [0, 1, 2, 3], [0] * 4]
+    assert result.tolist() == (cache + 1).tolist()
+
+
+def check_refusal() -> None:
+    row = torch.arange(4.0).to("npu")
+    graph = compiled(torch.ops.cpp.refuses)
+    with pytest.raises(RuntimeError, match="it refuses 4") as raised:
+        graph(row).cpu()
+    assert "Refuses" in str(raised.value)
+    assert compiled(lambda x: x + 1)(row).tolist() == [1, 2, 3, 4]
+
+
+def use_kernels() -> None:
+    _library = define_operators()
+    check_every_kind()
+    check_what_is_written()
+    check_refusal()
+    sys.stdout.write("done\n")
+    sys.stdout.flush()
+    compiled(torch.ops.cpp.faults)(torch.ones(4).to("npu")).cpu()
 
 
 @pytest.mark.build
 def test_every_kind_in_a_graph(tmp_path: Path) -> None:
     """Optional, list and written tensors, attributes, views; static, dynamic; errors; a fault."""
-    kernels, program = tmp_path / "kernels.cpp", tmp_path / "program.py"
+    kernels = tmp_path / "kernels.cpp"
     kernels.write_text(KERNELS)
-    program.write_text(PROGRAM)
-    command = ("-m", "opwright", "run", "--kernels", kernels, "--", sys.executable, program)
-    done = on_twin.python(*command, "fault", XDG_CACHE_HOME=str(tmp_path))
+    script = on_twin.call_of(use_kernels, ())
+    command = ("-m", "opwright", "run", "--kernels", kernels, "--", sys.executable, "-c", script)
+    done = on_twin.python(*command, XDG_CACHE_HOME=str(tmp_path))
     assert "done" in done.stdout, done.stderr
     assert done.returncode != 0
     assert "It happened inside the kernel of aclnnFaults.\n" in done.stderr

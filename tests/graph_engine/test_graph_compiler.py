@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import torch
+import torch_npu  # noqa: F401 - torchair is found by way of it
+import torchair  # noqa: F401 - programs start in a process that has it
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from typer.testing import CliRunner
 
 from opwright.cli import app
+from opwright.graph_engine.bridge import runners
 from opwright.graph_engine.compilers import chosen_compiler, inductor
 from opwright.graph_engine.lower import Lowered
 from opwright.graph_engine.program import program_of
@@ -21,6 +25,7 @@ from opwright.graph_engine.simplify import simplify
 from opwright.kit.live.registration import end_library
 from opwright.twin.environment import choices
 from opwright.twin.settings import GraphCompilerNameError, TwinSettings
+from tests.graph_engine.agreement import compiled
 from tests.twin.on_twin import output
 
 if TYPE_CHECKING:
@@ -250,43 +255,35 @@ def test_the_compiler_is_a_setting_of_the_twin() -> None:
     assert refused.where == "--graph-compiler"
 
 
-INDUCTOR = """
-import os
-import shutil
-import torchair
-from opwright.graph_engine.bridge import runners
+def compile_by_inductor() -> None:
+    """Fail without a compiler, make one, and compile for two sizes."""
+    layers = torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16)
+    model = torch.nn.Sequential(*layers).to("npu")
 
-def compiled(function, dynamic):
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+    def step(x: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
+        counter.add_(1)
+        return torch.softmax(model(x), -1) * counter.sum()
 
-model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16)).npu()
-
-def step(x, counter):
-    counter.add_(1)
-    return torch.softmax(model(x), -1) * counter.sum()
-
-cxx = os.environ["CXX"]
-try:
-    compiled(lambda x: x.sin() + 1, False)(torch.ones(2).npu())
-except RuntimeError as error:
-    print("OPW-N020" in str(error) and cxx in str(error))
-os.symlink(shutil.which("g++"), cxx)
-with torch.no_grad():
-    function = compiled(step, True)
-    ours, theirs = torch.zeros(3).npu(), torch.zeros(3).npu()
-    for size in (4, 6, 4):
-        x = torch.randn(size, 8).npu()
-        torch.testing.assert_close(function(x, ours), step(x, theirs), rtol=1e-5, atol=1e-5)
-    print(ours.tolist(), [type(runner.program).__name__ for runner in runners.values()])
-"""
+    cxx = Path(os.environ["CXX"])
+    graph = compiled(lambda x: x.sin() + 1)
+    with pytest.raises(RuntimeError, match="OPW-N020") as raised:
+        graph(torch.ones(2).to("npu"))
+    assert str(cxx) in str(raised.value)
+    cxx.symlink_to(shutil.which("g++") or "")
+    with torch.no_grad():
+        function = compiled(step, dynamic=True)
+        ours, theirs = torch.zeros(3).to("npu"), torch.zeros(3).to("npu")
+        for size in (4, 6, 4):
+            x = torch.randn(size, 8).to("npu")
+            torch.testing.assert_close(function(x, ours), step(x, theirs), rtol=1e-5, atol=1e-5)
+    assert ours.tolist() == [3.0, 3.0, 3.0]
+    programs = [type(runner.program).__name__ for runner in runners.values()]
+    assert programs == ["function", "function"]
 
 
 def test_inductor_says_what_it_lacks_or_compiles_each_shape_and_keeps_writes(
     tmp_path: Path,
 ) -> None:
-    cxx = str(tmp_path / "compiler")  # the script makes it, after it has been missed
+    cxx = str(tmp_path / "compiler")  # the program makes it, after it has been missed
     variables = {"CXX": cxx, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    printed = output(INDUCTOR, OPWRIGHT_GRAPH_COMPILER="inductor", **variables).splitlines()
-    assert printed[-2] == "True"
-    assert printed[-1] == "[3.0, 3.0, 3.0] ['function', 'function']"
+    output(compile_by_inductor, OPWRIGHT_GRAPH_COMPILER="inductor", **variables)

@@ -2,101 +2,112 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 import torch
+import torch_npu
+import torchair  # noqa: F401 - isolated tests are forked from a process that has it
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
 from opwright.graph_engine.kernels import indexing, padding, sorting  # noqa: F401 - fill the table
-from tests.graph_engine.agreement import PRELUDE, call, errors
-from tests.twin.on_twin import output
+from tests.graph_engine.agreement import assert_agree, call, compiled
 
-FUNCTIONS = {
-    "gather": """lambda x: x.gather(
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "gather": lambda x: x.gather(
         1, torch.arange(x.shape[1], device=x.device).flip(0)[None, :, None].expand(*x.shape[:2], 8)
-    )""",
-    "index_select": "lambda x: x.index_select(1, torch.arange(x.shape[1] - 1, device=x.device))",
-    "index": "lambda x: x[:, torch.arange(x.shape[1] - 1, device=x.device)] * 2",
-    "index_apart": """lambda x: x[
+    ),
+    "index_select": lambda x: x.index_select(1, torch.arange(x.shape[1] - 1, device=x.device)),
+    "index": lambda x: x[:, torch.arange(x.shape[1] - 1, device=x.device)] * 2,
+    "index_apart": lambda x: x[
         torch.arange(2, device=x.device), :, torch.arange(2, device=x.device)
-    ]""",
-    "embedding": "lambda x: functional.embedding(torch.arange(2, device=x.device), x[0]) * 2",
-    "scatter": "lambda x: x.scatter(1, (x[:, :1] * 0).long(), x[:, :1] + 1)",
-    "scatter_value": "lambda x: x.scatter(1, (x[:, :1] * 0).long() + 1, 2.0)",
-    "scatter_add": "lambda x: x.scatter_add(1, (x[:, :2] * 0).long(), x[:, :2] + 1)",
-    "index_add": """lambda x: x.index_add(
+    ],
+    "embedding": lambda x: functional.embedding(torch.arange(2, device=x.device), x[0]) * 2,
+    "scatter": lambda x: x.scatter(1, (x[:, :1] * 0).long(), x[:, :1] + 1),
+    "scatter_value": lambda x: x.scatter(1, (x[:, :1] * 0).long() + 1, 2.0),
+    "scatter_add": lambda x: x.scatter_add(1, (x[:, :2] * 0).long(), x[:, :2] + 1),
+    "index_add": lambda x: x.index_add(
         1, torch.tensor([1, 1, 3], device=x.device), x[:, :3], alpha=2
-    )""",
-    "slice_scatter": "lambda x: torch.slice_scatter(x, x[:, :1] * 2, 1, 1, 2)",
-    "select_scatter": "lambda x: torch.select_scatter(x, x[:, 1] * 2, 1, 2)",
-    "as_strided_scatter": "lambda x: torch.as_strided_scatter(x, x[0, :2, :3], (2, 3), (8, 2), 3)",
-    "where": """lambda x: torch.where(
+    ),
+    "slice_scatter": lambda x: torch.slice_scatter(x, x[:, :1] * 2, 1, 1, 2),
+    "select_scatter": lambda x: torch.select_scatter(x, x[:, 1] * 2, 1, 2),
+    "as_strided_scatter": lambda x: torch.as_strided_scatter(x, x[0, :2, :3], (2, 3), (8, 2), 3),
+    "where": lambda x: torch.where(
         torch.arange(x.shape[1], device=x.device)[:, None] < x.shape[1] // 2, x, x.new_zeros(())
-    )""",
-    "sort": "lambda x: (*x.sort(1), *x.sort(-1, descending=True))",
-    "topk": "lambda x: (*x.topk(3), *x.topk(2, 1, largest=False))",
-    "searchsorted": "lambda x: torch.searchsorted(x.sort(-1)[0], x)",
-    "pad": "lambda x: (functional.pad(x, (1, 2)), functional.pad(x, (1, 0, 2, 3), value=1.5))",
-    "cut": "lambda x: functional.pad(x, (-1, 2, 0, -1))",
-    "reflect": "lambda x: functional.pad(x, (1, 2, 3, 1), mode='reflect')",
-    "replicate": "lambda x: functional.pad(x, (1, 2), mode='replicate')",
+    ),
+    "sort": lambda x: (*x.sort(1), *x.sort(-1, descending=True)),
+    "topk": lambda x: (*x.topk(3), *x.topk(2, 1, largest=False)),
+    "searchsorted": lambda x: torch.searchsorted(x.sort(-1)[0], x),
+    "pad": lambda x: (functional.pad(x, (1, 2)), functional.pad(x, (1, 0, 2, 3), value=1.5)),
+    "cut": lambda x: functional.pad(x, (-1, 2, 0, -1)),
+    "reflect": lambda x: functional.pad(x, (1, 2, 3, 1), mode="reflect"),
+    "replicate": lambda x: functional.pad(x, (1, 2), mode="replicate"),
 }
-RUNS = "[[torch.randn(sizes)] for sizes in ((4, 6, 8), (2, 10, 8), (7, 6, 8), (4, 6, 8))]"
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["static", "dynamic"])
-def found(request: pytest.FixtureRequest) -> dict[str, str]:
-    return errors(FUNCTIONS, arguments=RUNS, dynamic=request.param)
-
-
-@pytest.mark.twin
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_compiled_indices_answer_what_eager_answers(found: dict[str, str], name: str) -> None:
-    assert found[name] == ""
+def operands() -> list[dict[str, torch.Tensor]]:
+    torch.manual_seed(7)
+    sizes = ((4, 6, 8), (2, 10, 8), (7, 6, 8), (4, 6, 8))
+    return [{"x": torch.randn(each)} for each in sizes]
 
 
 @pytest.mark.twin
 @pytest.mark.slow
+@pytest.mark.isolated
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_compiled_indices_answer_what_eager_answers(*, dynamic: bool) -> None:
+    assert_agree(FUNCTIONS, operands(), dynamic=dynamic)
+
+
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.isolated
 def test_a_table_and_its_indices_both_change_their_sizes() -> None:
-    runs = """[
-        [torch.randn(rows, 4), torch.randint(0, rows, sizes)]
+    torch.manual_seed(7)
+    runs = [
+        {"table": torch.randn(rows, 4), "at": torch.randint(0, rows, sizes)}
         for rows, sizes in ((10, (2, 3)), (6, (4, 5)), (10, (2, 7)))
-    ]"""
-    functions = {"rows": "lambda table, at: functional.embedding(at, table) + at.shape[1]"}
-    assert errors(functions, arguments=runs, dynamic=True) == {"rows": ""}
+    ]
+    rows = {"rows": lambda table, at: functional.embedding(at, table) + at.shape[1]}
+    assert_agree(rows, runs, dynamic=True)
 
 
 @pytest.mark.twin
 @pytest.mark.slow
+@pytest.mark.isolated
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_caches_that_a_step_writes_stay_written(*, dynamic: bool) -> None:
-    output(
-        PRELUDE
-        + f"""
-def step(cache, table, places, new, rows):
-    torch_npu.scatter_update_(cache, places, new, -2)
-    torch_npu.npu_scatter_nd_update_(table, rows, new[:, 0, 0])
-    return cache * 1, table * 1
+    def step(
+        cache: torch.Tensor,
+        table: torch.Tensor,
+        places: torch.Tensor,
+        new: torch.Tensor,
+        rows: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        torch_npu.scatter_update_(cache, places, new, -2)
+        torch_npu.npu_scatter_nd_update_(table, rows, new[:, 0, 0])
+        return cache * 1, table * 1
 
-backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-compiled = torch.compile(step, backend=backend, dynamic={dynamic}, fullgraph=True)
-caches = [[torch.zeros(2, 3, 5, 4).npu(), torch.zeros(6, 4).npu()] for _ in range(2)]
-with torch.no_grad():
-    for at in range(4):
-        new = torch.randn(2, 3, 1, 4).npu()
-        places, rows = torch.tensor([at, 3 - at]).npu(), torch.tensor([[at], [at + 2]]).npu()
-        answers = [
-            function(*each, places, new, rows)
-            for function, each in zip((compiled, step), caches, strict=True)
-        ]
-        torch.testing.assert_close(*answers)
-        torch.testing.assert_close(*caches)
-assert caches[0][0].count_nonzero().item() >= 2 * 3 * 4 * 4 - 2
-"""
+    torch.manual_seed(7)
+    graph = compiled(step, dynamic=dynamic)
+    ours, theirs = (
+        (torch.zeros(2, 3, 5, 4).to("npu"), torch.zeros(6, 4).to("npu")) for _ in range(2)
     )
+    with torch.no_grad():
+        for at in range(4):
+            new = torch.randn(2, 3, 1, 4).to("npu")
+            places = torch.tensor([at, 3 - at]).to("npu")
+            rows = torch.tensor([[at], [at + 2]]).to("npu")
+            got, wanted = graph(*ours, places, new, rows), step(*theirs, places, new, rows)
+            torch.testing.assert_close(got, wanted)
+            torch.testing.assert_close(ours, theirs)
+    assert ours[0].count_nonzero().item() >= 2 * 3 * 4 * 4 - 2
 
 
 def counted(*sizes: int) -> torch.Tensor:

@@ -6,14 +6,29 @@ that `scaled_dot_product_attention` is on an NPU, which the engine computes itse
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
+import torch_npu  # noqa: F401 - torchair is found by way of it
+import torchair
+from torch.nn.functional import scaled_dot_product_attention
+from torchair.ge import Const, attr, custom_op
 
-from tests.graph_engine.agreement import COMPILE, MORE_TIME
-from tests.twin.on_twin import output
+from tests.graph_engine.agreement import (
+    compiled,
+    drawn,
+    give_compilers_time,
+    new_library,
+    run_to_the_end,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 pytestmark = pytest.mark.build
 
@@ -105,142 +120,162 @@ class Kept : public ge::EagerExecuteOp {
 REG_AUTO_MAPPING_OP(Kept);
 """
 
-PRELUDE = f"""
-import ctypes, os, subprocess, tempfile
-from torchair.ge import Const, attr, custom_op
-
-folder = tempfile.TemporaryDirectory()
-root = os.environ["ASCEND_HOME_PATH"]
-subprocess.run(
-    ["g++", "-std=c++17", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-xc++", "-",
-     f"-I{{root}}/include", f"-L{{root}}/lib64", "-Wl,--no-as-needed", "-lascendcl", "-lge_runner",
-     "-lopp_registry", "-o", f"{{folder.name}}/classes.so"],
-    input={CLASSES!r}, text=True, check=True)
-ctypes.CDLL(f"{{folder.name}}/classes.so")
-
-library = torch.library.Library("page", "DEF")
-EVERYWHERE = "CompositeExplicitAutograd"
-
-def define(schema, function):
-    library.define(schema)
-    library.impl(schema.partition("(")[0], function, EVERYWHERE)
-
-define("joined(Tensor[] xs, Tensor last, *, int? skip=None) -> Tensor",
-       lambda xs, last, *, skip=None: torch.cat([*xs, last[: last.shape[0] - (skip or 0)]]))
-define("faulty(Tensor x) -> Tensor", lambda x: x.clone())
-define("strange(Tensor x) -> Tensor", lambda x: x.clone())
-define("unmade(Tensor x) -> Tensor", lambda x: x.clone())
-define("kept(Tensor x) -> Tensor", lambda x: x.clone())
-define("wrong(Tensor x) -> Tensor", lambda x: x[1:].clone())
-
-@torchair.register_fx_node_ge_converter(torch.ops.page.joined.default)
-def convert_joined(xs, last, *, skip=None, meta_outputs=None):
-    inputs = {{"xs": xs, "skip": None if skip is None else Const(skip, dtype=9), "last": last}}
-    return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={{"N": attr.Int(len(xs))}})
-
-for name in ("faulty", "strange", "unmade", "kept"):
-    @torchair.register_fx_node_ge_converter(getattr(torch.ops.page, name).default)
-    def convert(x, meta_outputs=None, op_type=name.capitalize()):
-        return custom_op(op_type, inputs={{"x": x}}, outputs=["y"], attrs={{}})
-
-@torchair.register_fx_node_ge_converter(torch.ops.page.wrong.default)
-def convert_wrong(x, meta_outputs=None):
-    inputs = {{"xs": [], "skip": None, "last": x}}
-    return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={{"N": attr.Int(0)}})
-
-def whole(*sizes):
-    return torch.arange(torch.Size(sizes).numel(), dtype=torch.float32).view(sizes).npu()
-"""
+INT64 = 9  # of GE
 
 
-def test_a_class_computes_a_node_from_device_memory_of_fixed_and_changing_sizes() -> None:
-    assert output(
-        COMPILE
-        + PRELUDE
-        + """
-def join(x, y):  # of inputs of the graph, and of what the engine computed in host memory
-    return torch.ops.page.joined([x, y * 2], y + 1, skip=1) * 3
-
-for dynamic in (False, True):
-    function = compiled(join, dynamic)
-    for rows in (2, 5, 3):
-        x, y = whole(rows, 4), whole(rows + 1, 4)
-        assert torch.equal(function(x, y), join(x, y)), (dynamic, rows)
-print(torch.equal(compiled(lambda x: torch.ops.page.joined([], x.t()))(x), x.t()))
-print(torch.equal(compiled(lambda x: torch.ops.page.kept(x + 1) * 2)(x), (x + 1) * 2))
-"""
-    ).split() == ["True", "True"]
+def load_classes(folder: Path) -> None:
+    """Compile the classes and load them into this process."""
+    root, file = os.environ["ASCEND_HOME_PATH"], folder / "classes.so"
+    command = ("g++", "-std=c++17", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
+    libraries = ("-Wl,--no-as-needed", "-lascendcl", "-lge_runner", "-lopp_registry")
+    places = (f"-I{root}/include", f"-L{root}/lib64")
+    arguments = (*command, "-xc++", "-", *places, *libraries, "-o", str(file))
+    subprocess.run(arguments, input=CLASSES, text=True, check=True)
+    ctypes.CDLL(str(file))
 
 
-def test_what_goes_wrong_in_a_class_is_an_error_of_its_run_and_of_no_later_one() -> None:
-    printed = output(
-        COMPILE
-        + PRELUDE
-        + """
-x = whole(3, 4)
-for name in ("faulty", "strange", "unmade", "wrong"):
-    try:
-        compiled(getattr(torch.ops.page, name))(x)
-        torch.npu.synchronize()
-    except RuntimeError as error:
-        print(next(line for line in str(error).splitlines() if "got:" in line or "OPW" in line))
-        print(" ".join(str(error).split()))
-    assert torch.equal(compiled(torch.ops.page.kept)(x), x)
-"""
-    )
-    assert "a fault of its own" in printed
-    assert "Execute threw something that is no std::exception" in printed
-    assert "the class threw something that is no std::exception" in printed
-    assert "[3, 4], but Meta says" in printed
+def joined(
+    xs: Sequence[torch.Tensor], last: torch.Tensor, *, skip: int | None = None
+) -> torch.Tensor:
+    return torch.cat([*xs, last[: last.shape[0] - (skip or 0)]])
 
 
-ATTENTION = """
-from torch.nn.functional import scaled_dot_product_attention as attend
+def convert_joined(xs: Sequence[object], last: object, *, skip: int | None = None) -> object:
+    number = None if skip is None else Const(skip, dtype=INT64)
+    inputs = {"xs": xs, "skip": number, "last": last}
+    return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={"N": attr.Int(len(xs))})
 
-def same(ours, theirs):  # up to one rounding to half precision
-    torch.testing.assert_close(ours, theirs, rtol=2e-3, atol=2e-3)
 
-def operands(length, heads=4, shared=4):
+def converter_to(op_type: str) -> Callable[[object], object]:
+    return lambda x: custom_op(op_type, inputs={"x": x}, outputs=["y"], attrs={})
+
+
+def define_operators() -> Any:  # noqa: ANN401 - torch does not type it
+    """Return a library with an operator for each class, and one whose Meta contradicts it."""
+    library = new_library("page")
+    one = "(Tensor x) -> Tensor"
+    schemas: dict[str, tuple[str, Callable[..., torch.Tensor], Callable[..., object]]] = {
+        "joined": (
+            "(Tensor[] xs, Tensor last, *, int? skip=None) -> Tensor",
+            joined,
+            convert_joined,
+        ),
+        "faulty": (one, torch.clone, converter_to("Faulty")),
+        "strange": (one, torch.clone, converter_to("Strange")),
+        "unmade": (one, torch.clone, converter_to("Unmade")),
+        "kept": (one, torch.clone, converter_to("Kept")),
+        "wrong": (one, lambda x: x[1:].clone(), lambda x: convert_joined([], x)),
+    }
+    for name, (schema, function, converter) in schemas.items():
+        library.define(name + schema)
+        library.impl(name, function, "CompositeExplicitAutograd")
+        overload = getattr(torch.ops.page, name).default
+        torchair.register_fx_node_ge_converter(overload)(converter)
+    return library
+
+
+def whole(*sizes: int) -> torch.Tensor:
+    return torch.arange(torch.Size(sizes).numel(), dtype=torch.float32).view(sizes).to("npu")
+
+
+def join(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Join inputs of the graph, and what the engine computed in host memory."""
+    result: torch.Tensor = torch.ops.page.joined([x, y * 2], y + 1, skip=1) * 3
+    return result
+
+
+@pytest.mark.isolated
+def test_a_class_computes_a_node_from_device_memory_of_fixed_and_changing_sizes(
+    tmp_path: Path,
+) -> None:
+    load_classes(tmp_path)
+    _library = define_operators()
+    for dynamic in (False, True):
+        function = compiled(join, dynamic=dynamic)
+        for rows in (2, 5, 3):
+            x, y = whole(rows, 4), whole(rows + 1, 4)
+            assert torch.equal(function(x, y), join(x, y)), (dynamic, rows)
+    x = whole(3, 4)
+    assert torch.equal(compiled(lambda x: torch.ops.page.joined([], x.t()))(x), x.t())
+    assert torch.equal(compiled(lambda x: torch.ops.page.kept(x + 1) * 2)(x), (x + 1) * 2)
+
+
+@pytest.mark.isolated
+def test_what_goes_wrong_in_a_class_is_an_error_of_its_run_and_of_no_later_one(
+    tmp_path: Path,
+) -> None:
+    load_classes(tmp_path)
+    _library = define_operators()
+    x = whole(3, 4)
+    for name, text in {
+        "faulty": "a fault of its own",
+        "strange": "Execute threw something that is no std::exception",
+        "unmade": "the class threw something that is no std::exception",
+        "wrong": "[3, 4], but Meta says",
+    }.items():
+        function = compiled(getattr(torch.ops.page, name))
+        with pytest.raises(RuntimeError) as raised:
+            run_to_the_end(function, x)
+        assert text in " ".join(str(raised.value).split())
+        assert torch.equal(compiled(torch.ops.page.kept)(x), x)
+
+
+def attend(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    **options: Any,  # noqa: ANN401 - of the operator
+) -> torch.Tensor:
+    return scaled_dot_product_attention(q, k, v, mask, **options)
+
+
+def attend_causally(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return attend(q, k, v, is_causal=True)
+
+
+def operands(length: int, heads: int = 4, shared: int = 4) -> list[torch.Tensor]:
     return [drawn(2, n, length, 32) for n in (heads, shared, shared)]
 
-some, several = torch.rand(2, 1, 16, 16) > 0.3, torch.randn(2, 1, 16, 16).half()
-CASES = {
-    "plain": (lambda q, k, v, m: attend(q, k, v), operands(16), None),
-    "causal": (lambda q, k, v, m: attend(q, k, v, is_causal=True), operands(16), None),
-    "of booleans": (lambda q, k, v, m: attend(q, k, v, m), operands(16), some),
-    "of numbers": (lambda q, k, v, m: attend(q, k, v, m), operands(16), several),
-    "no dropout": (lambda q, k, v, m: attend(q, k, v, dropout_p=0.0), operands(16), None),
-    "shared heads": (lambda q, k, v, m: attend(q, k, v, enable_gqa=True), operands(16, 4, 2), None),
-}
-for name, (function, given, mask) in CASES.items():
-    mask = None if mask is None else mask.npu()
-    with torch.no_grad():
-        same(compiled(function)(*given, mask), function(*given, mask))
-    print(name)
 
-causal = CASES["causal"][0]
-changing = compiled(causal, dynamic=True)
-for length in (8, 24, 12):
-    with torch.no_grad():
-        given = operands(length)
-        same(changing(*given, None), causal(*given, None))
-print("changing sizes")
-
-eager, graph = ([x.clone().requires_grad_() for x in operands(16)] for _ in range(2))
-for ours, theirs in zip(graph, eager):
-    ours.data.copy_(theirs.data)
-causal(*eager, None).square().sum().backward()
-compiled(causal)(*graph, None).square().sum().backward()
-for ours, theirs in zip(graph, eager):
-    same(ours.grad, theirs.grad)
-print("gradients")
-"""
+def assert_close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    """Up to one rounding to half precision."""
+    torch.testing.assert_close(ours, theirs, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.slow
+@pytest.mark.isolated
 def test_fused_attention_answers_in_graphs_what_it_does_in_eager() -> None:
-    """TorchAir compiles two classes: those of the operator and of its gradient."""
-    assert len(output(COMPILE + MORE_TIME + ATTENTION).splitlines()) >= 8
+    """TorchAir compiles two classes, once: those of the operator and of its gradient."""
+    give_compilers_time()
+    torch.manual_seed(7)
+    some, several = torch.rand(2, 1, 16, 16) > 0.3, torch.randn(2, 1, 16, 16).half()
+    cases: dict[str, tuple[Callable[..., torch.Tensor], list[torch.Tensor]]] = {
+        "plain": (attend, operands(16)),
+        "causal": (attend_causally, operands(16)),
+        "of booleans": (attend, [*operands(16), some.to("npu")]),
+        "of numbers": (attend, [*operands(16), several.to("npu")]),
+        "no dropout": (lambda q, k, v: attend(q, k, v, dropout_p=0.0), operands(16)),
+        "shared heads": (lambda q, k, v: attend(q, k, v, enable_gqa=True), operands(16, 4, 2)),
+    }
+    with torch.no_grad():
+        for function, given in cases.values():
+            assert_close(compiled(function)(*given), function(*given))
+
+        changing = compiled(attend_causally, dynamic=True)
+        for length in (8, 24, 12):
+            given = operands(length)
+            assert_close(changing(*given), attend_causally(*given))
+
+    eager, graph = ([x.clone().requires_grad_() for x in operands(16)] for _ in range(2))
+    for ours, theirs in zip(graph, eager, strict=True):
+        ours.data.copy_(theirs.data)
+    attend_causally(*eager).square().sum().backward()  # type: ignore[no-untyped-call]
+    compiled(attend_causally)(*graph).square().sum().backward()
+    for ours, theirs in zip(graph, eager, strict=True):
+        assert ours.grad is not None
+        assert theirs.grad is not None
+        assert_close(ours.grad, theirs.grad)
 
 
 LIBRARY = """
@@ -257,33 +292,24 @@ TORCH_LIBRARY_IMPL(plain, Meta, m) { m.impl("scale", scale_meta); }
 
 
 @pytest.mark.slow
+@pytest.mark.isolated
 def test_an_operator_of_a_library_without_a_converter_answers_what_it_does_in_eager(
     tmp_path: Path,
 ) -> None:
     """TorchAir writes and compiles the class for it."""
     source, library = tmp_path / "plain.cpp", tmp_path / "plain.so"
     source.write_text(LIBRARY)
-    torch = Path(find_spec("torch").origin or "").parent  # type: ignore[union-attr]  # installed
-    includes = [f"-I{torch / 'include'}", f"-I{torch / 'include/torch/csrc/api/include'}"]
-    link = [f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
-    subprocess.run(
-        [
-            "g++",
-            "-shared",
-            "-fPIC",
-            "-std=c++20",
-            *includes,
-            str(source),
-            "-o",
-            str(library),
-            *link,
-        ],
-        check=True,
-    )
-    script = f"""
-torch.ops.load_library({str(library)!r})
-x = torch.randn(3, 4).npu()
-function = lambda x: torch.ops.plain.scale(x, 2.5) + 1
-print(torch.equal(compiled(function)(x), function(x)))
-"""
-    assert output(COMPILE + MORE_TIME + script).split() == ["True"]
+    root = Path(torch.__file__).parent
+    includes = [f"-I{root / 'include'}", f"-I{root / 'include/torch/csrc/api/include'}"]
+    link = [f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"]
+    command = ["g++", "-shared", "-fPIC", "-std=c++20", *includes, str(source)]
+    subprocess.run([*command, "-o", str(library), *link], check=True)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch.ops.plain.scale(x, 2.5) + 1
+        return result
+
+    give_compilers_time()
+    torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
+    x = torch.randn(3, 4).to("npu")
+    assert torch.equal(compiled(function)(x), function(x))

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
-
-from opwright.graph_engine.kernels import printing
-from tests.graph_engine.agreement import call
-from tests.twin.on_twin import printed, run_fresh
-
-SCRIPT = """
+import torch_npu
 import torchair
 
-def step(x, n, flags):
+from opwright.graph_engine.kernels import printing
+from tests.graph_engine.agreement import call, compiled
+from tests.twin.on_twin import call_of, printed, run_fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def step(x: torch.Tensor, n: torch.Tensor, flags: torch.Tensor) -> torch.Tensor:
     torchair.ops.npu_print("x is", x, "n", n)
     torchair.ops.npu_print(x * 1e6, summarize_size=1)
-    torchair.ops.npu_print(flags, x.bfloat16(), tensor_detail={detail})
+    torchair.ops.npu_print(flags, x.bfloat16(), tensor_detail=False)
     return x + 1
 
-backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-compiled = torch.compile(step, backend=backend, dynamic={dynamic}, fullgraph=True)
-torch.manual_seed(3)
-for rows in (4, 2, 9):
-    given = torch.randn(rows, 8).npu(), torch.tensor(rows).npu(), torch.ones(2).bool().npu()
-    for function in (step, compiled):
-        print("begin", flush=True)
-        function(*given)
-        torch.npu.synchronize()
-"""
+
+def print_eagerly_and_compiled(dynamic: bool) -> None:  # noqa: FBT001 - as `call_of` passes it
+    graph = compiled(step, dynamic=dynamic)
+    functions: tuple[Callable[..., object], ...] = (step, graph)
+    torch.manual_seed(3)
+    for rows in (4, 2, 9):
+        given = (
+            torch.randn(rows, 8).to("npu"),
+            torch.tensor(rows).to("npu"),
+            torch.ones(2).bool().to("npu"),
+        )
+        for function in functions:
+            sys.stdout.write("begin\n")
+            sys.stdout.flush()
+            function(*given)
+            torch_npu.npu.synchronize()
 
 
 def runs(text: str) -> list[str]:
@@ -38,7 +50,7 @@ def runs(text: str) -> list[str]:
 @pytest.mark.compile
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_functions_print_what_eager_ones_print(*, dynamic: bool) -> None:
-    done = run_fresh(SCRIPT.format(dynamic=dynamic, detail=False))
+    done = run_fresh(call_of(print_eagerly_and_compiled, (dynamic,)))
     found = runs(printed(done))
     assert len(found) == 6
     assert found[::2] == found[1::2]

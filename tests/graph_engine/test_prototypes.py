@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch_npu  # noqa: F401 - torchair is found by way of it
+import torchair
 
 from opwright import twin
 from opwright.aclnn.prototype import PrototypeError
@@ -15,7 +17,6 @@ from opwright.graph_engine import kernels, table
 from opwright.graph_engine.kernel_modules import load_kernels
 from opwright.graph_engine.lookup import find_prototype
 from opwright.graph_engine.prototypes import GENERATED, attribute_type, texts
-from tests.twin.on_twin import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,33 +191,22 @@ def test_a_kernel_with_a_signature_has_the_type_that_corresponds_to_it() -> None
         ]
 
 
+@pytest.mark.isolated
 def test_torchair_gets_the_answers() -> None:
-    printed = output(
-        f"""
-import torchair
-from opwright import twin
-from torchair.core import _torchair
-
-_torchair.InitializeGraphEngine({{"ge.exec.deviceId": "0", "ge_run_with_torch_npu": "1"}})
-twin.kernel('''{MY_OP}''')(lambda x, y, z, a, b, out: None)
-print(_torchair.get_registered_ir_def("MyOp"))
-print(_torchair.get_registered_ir_def("NobodyDeclaresThis"))
-print(_torchair.check_cann_compat("MyOp", ["y"], ["attr2"]) == "")
-print(_torchair.check_cann_compat("MyOp", ["w"], ["attr3"]))
-print(_torchair.check_cann_compat("NobodyDeclaresThis", [], []))
-"""
+    asked = torchair.core._torchair  # noqa: SLF001 - not public
+    asked.InitializeGraphEngine({"ge.exec.deviceId": "0", "ge_run_with_torch_npu": "1"})
+    twin.kernel(MY_OP)(lambda *_: None)
+    assert asked.get_registered_ir_def("MyOp") == (
+        "SUCCESS",
+        [("x", "required"), ("y", "optional"), ("z", "dynamic")],
+        [("out", "required")],
+        [("attr1", "VT_FLOAT"), ("attr2", "VT_INT")],
     )
-    assert printed.splitlines()[-5:] == [
-        str(
-            (
-                "SUCCESS",
-                [("x", "required"), ("y", "optional"), ("z", "dynamic")],
-                [("out", "required")],
-                [("attr1", "VT_FLOAT"), ("attr2", "VT_INT")],
-            )
-        ),
-        "('ERROR', [], [], [])",
-        "True",
-        f"optype MyOp unsupported optional input [w], optional attr [attr3], {UPGRADE}.",
-        f"OperatorFactory find optype NobodyDeclaresThis failed, maybe you need {UPGRADE[7:]}.",
-    ]
+    assert asked.get_registered_ir_def("NobodyDeclaresThis") == ("ERROR", [], [], [])
+    assert asked.check_cann_compat("MyOp", ["y"], ["attr2"]) == ""
+    assert asked.check_cann_compat("MyOp", ["w"], ["attr3"]) == (
+        f"optype MyOp unsupported optional input [w], optional attr [attr3], {UPGRADE}."
+    )
+    assert asked.check_cann_compat("NobodyDeclaresThis", [], []) == (
+        f"OperatorFactory find optype NobodyDeclaresThis failed, maybe you need {UPGRADE[7:]}."
+    )

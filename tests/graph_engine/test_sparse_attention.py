@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import torch
+import torch_npu
+import torchair  # noqa: F401 - isolated tests are forked from a process that has it
 
 from opwright.graph_engine.errors import KernelArgumentError
 from opwright.graph_engine.kernels import creation, sparse_attention
@@ -20,7 +22,7 @@ from opwright.reference.sparse_flash_attention import (
     kv_quant_sparse_flash_attention,
     sparse_flash_attention,
 )
-from tests.twin.on_twin import output
+from tests.graph_engine.agreement import compiled
 
 pytestmark = pytest.mark.twin
 TYPES = (
@@ -282,47 +284,51 @@ def test_hifloat8_is_refused_by_name() -> None:
         creation.bitcast(torch.zeros(1, dtype=torch.uint8), type=34)
 
 
+@pytest.mark.isolated
 def test_a_graph_refuses_the_default_attention_mode() -> None:
     """With the operator's name and the value that it takes."""
-    printed = output(
-        """
-        import torchair
-        backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-        query, key = torch.zeros(1, 1, 4, 512).half().npu(), torch.zeros(1, 6, 1, 512).half().npu()
-        indices = torch.zeros(1, 1, 1, 2, dtype=torch.int32).npu()
-        @torch.compile(backend=backend, dynamic=False, fullgraph=True)
-        def step(query, key, indices):
-            return torch_npu.npu_sparse_flash_attention(query, key, key, indices, 0.1)[0]
-        try:
-            step(query, key, indices)
-        except RuntimeError as error:
-            print(error)
-        """
+    query, key = (
+        torch.zeros(1, 1, 4, 512).half().to("npu"),
+        torch.zeros(1, 6, 1, 512).half().to("npu"),
     )
-    assert "OPW-N004 the operator rejects its inputs" in printed
-    assert "node 'SparseFlashAttention'" in printed
-    assert "parameter 'attention_mode' is 0; it must be 2" in printed
+    indices = torch.zeros(1, 1, 1, 2, dtype=torch.int32).to("npu")
+
+    def step(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> object:
+        return torch_npu.npu_sparse_flash_attention(query, key, key, indices, 0.1)[0]
+
+    graph = compiled(step)
+    with pytest.raises(RuntimeError, match="OPW-N004 the operator rejects its inputs") as raised:
+        graph(query, key, indices)
+    assert "node 'SparseFlashAttention'" in str(raised.value)
+    assert "parameter 'attention_mode' is 0; it must be 2" in str(raised.value)
 
 
-def test_a_graph_refuses_a_mode_and_a_count_of_the_indexer() -> None:
+@pytest.mark.isolated
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"sparse_mode": 2}, "parameter 'sparse_mode' is 2; it must be 0 (all keys) or 3"),
+        ({"sparse_count": 2049}, "parameter 'sparse_count' is 2049; it must be 1 to 2048"),
+    ],
+    ids=["mode", "count"],
+)
+def test_a_graph_refuses_a_mode_and_a_count_of_the_indexer(
+    options: dict[str, int], why: str
+) -> None:
     """When it is compiled, with the operator's name."""
-    printed = output(
-        """
-        import torchair
-        backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-        query, key = torch.zeros(1, 1, 8, 128).half().npu(), torch.zeros(1, 32, 1, 128).half().npu()
-        weights = torch.zeros(1, 1, 8).half().npu()
-        for option in ({"sparse_mode": 2}, {"sparse_count": 2049}):
-            @torch.compile(backend=backend, dynamic=False, fullgraph=True)
-            def step(query, key, weights):
-                return torch_npu.npu_lightning_indexer(query, key, weights, **option)[0]
-            try:
-                step(query, key, weights)
-            except RuntimeError as error:
-                print(str(error).split("Traceback")[0])
-        """
+    query, key = (
+        torch.zeros(1, 1, 8, 128).half().to("npu"),
+        torch.zeros(1, 32, 1, 128).half().to("npu"),
     )
-    assert printed.count("CompileGraph: OPW-N004 the operator rejects its inputs") == 2
-    assert printed.count("node 'LightningIndexer'") == 2
-    assert "parameter 'sparse_mode' is 2; it must be 0 (all keys) or 3" in printed
-    assert "parameter 'sparse_count' is 2049; it must be 1 to 2048" in printed
+    weights = torch.zeros(1, 1, 8).half().to("npu")
+
+    def step(query: torch.Tensor, key: torch.Tensor, weights: torch.Tensor) -> object:
+        return torch_npu.npu_lightning_indexer(query, key, weights, **options)[0]
+
+    graph = compiled(step)
+    with pytest.raises(RuntimeError) as raised:
+        graph(query, key, weights)
+    text = str(raised.value).split("Traceback")[0]
+    assert text.count("CompileGraph: OPW-N004 the operator rejects its inputs") == 1
+    assert text.count("node 'LightningIndexer'") == 1
+    assert why in text

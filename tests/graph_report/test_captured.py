@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import json
 import os
 import stat
 import subprocess
 import sys
-import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from opwright import twin  # noqa: F401  # before torch_npu  # isort: skip
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
 
 from opwright.graph_report.captured.read import read_graphs
 from tests.twin import on_twin
@@ -24,35 +30,57 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.twin
 
-# One launch, a fork to a second stream, a join, an in-place operator, a copy.
-CAPTURE = """
-import os
-import torch
-import torch_npu
 
-x = torch.ones(2, 3).npu()
-w = torch.full((3, 3), 0.5).npu()
-side = torch.npu.Stream()
-g = torch.npu.NPUGraph()
-with torch.npu.graph(g):
-    y = x @ w
-    side.wait_stream(torch.npu.current_stream())
-    with torch.npu.stream(side):
-        z = torch.abs(y)
-    u = torch.neg(y)
-    torch.npu.current_stream().wait_stream(side)
-    out = z - u
-    x.mul_(out)
-    x.copy_(z)
-"""
-REST = """
-print([hex(each.data_ptr()) for each in (x, w, y, z, u, out)])
-g.debug_dump(os.environ["DUMP"])
-g.replay()
-g.replay()
-torch.npu.synchronize()
-print(x.cpu().tolist())
-"""
+@dataclass(frozen=True)
+class Capture:
+    """A graph, and the tensors that it uses; the first is written."""
+
+    graph: torch_npu.npu.NPUGraph
+    tensors: tuple[torch.Tensor, ...]
+
+
+def capture() -> Capture:
+    """Capture a launch, a fork to a second stream, a join, an in-place operator and a copy."""
+    x = torch.ones(2, 3).to("npu")
+    w = torch.full((3, 3), 0.5).to("npu")
+    side = torch_npu.npu.Stream()
+    graph = torch_npu.npu.NPUGraph()
+    with torch_npu.npu.graph(graph):
+        y = x @ w
+        side.wait_stream(torch_npu.npu.current_stream())
+        with torch_npu.npu.stream(side):
+            z = torch.abs(y)
+        u = torch.neg(y)
+        torch_npu.npu.current_stream().wait_stream(side)
+        out = z - u
+        x.mul_(out)
+        x.copy_(z)
+    return Capture(graph, (x, w, y, z, u, out))
+
+
+def dump_and_replay(file: str) -> None:
+    """Print the addresses of the tensors, and the result of the second replay."""
+    captured = capture()
+    sys.stdout.write(json.dumps([each.data_ptr() for each in captured.tensors]) + "\n")
+    captured.graph.debug_dump(file)
+    captured.graph.replay()
+    captured.graph.replay()
+    torch_npu.npu.synchronize()
+    sys.stdout.write(json.dumps(captured.tensors[0].cpu().tolist()) + "\n")
+
+
+def capture_two_and_fail() -> None:
+    captured = capture()
+    with torch_npu.npu.graph(torch_npu.npu.NPUGraph()):
+        captured.tensors[0].add_(1)
+    sys.stdout.write("done\n")
+    sys.exit(3)
+
+
+def dump_to(file: str) -> None:
+    capture().graph.debug_dump(file)
+
+
 WHEEL = Path(importlib.util.find_spec("torch_npu").submodule_search_locations[0])  # type: ignore[union-attr, index]
 TOOLS = WHEEL / "dynamo" / "npugraph_ex" / "tools" / "aclgraph_check"
 
@@ -65,8 +93,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("captured")
     (folder / "all").mkdir()
     printed = on_twin.output(
-        CAPTURE + REST,
-        DUMP=str(folder / "dump.json"),
+        dump_and_replay,
+        str(folder / "dump.json"),
         OPWRIGHT_GRAPH_DUMP=str(folder / "all"),
         OPWRIGHT_TRACE=str(folder / "trace.json"),
     )
@@ -96,7 +124,7 @@ def test_the_dump_has_what_was_captured(folder: Path, graph: CapturedGraph) -> N
         (main, "aclnnInplaceCopy", None),
     ]
     printed = (folder / "printed.txt").read_text(encoding="utf-8").splitlines()
-    x, w, y, z, u, out = (int(each.strip("' "), 16) for each in printed[0].strip("[]").split(","))
+    x, w, y, z, u, out = json.loads(printed[0])
     matmul = graph.tasks[0]
     assert [(each.address, each.size, each.written) for each in matmul.accesses] == [
         (x, 24, False),
@@ -118,7 +146,7 @@ def test_the_dump_has_what_was_captured(folder: Path, graph: CapturedGraph) -> N
         (z, False),
     }
     # The second replay starts from the result of the first: |x w| twice.
-    assert printed[1] == str([[2.25, 2.25, 2.25], [2.25, 2.25, 2.25]])
+    assert json.loads(printed[1]) == [[2.25, 2.25, 2.25], [2.25, 2.25, 2.25]]
 
 
 def test_each_capture_that_ends_is_written_to_the_folder(
@@ -144,6 +172,7 @@ def load(tool: str) -> ModuleType:
     return module
 
 
+@pytest.mark.isolated
 def test_a_dump_into_a_pipe_or_a_link_leaves_it_one(tmp_path: Path) -> None:
     """A device such as /dev/null is written like a pipe: a file in its place would end it."""
     pipe, link, file = (tmp_path / name for name in ("pipe.json", "link.json", "file.json"))
@@ -151,18 +180,16 @@ def test_a_dump_into_a_pipe_or_a_link_leaves_it_one(tmp_path: Path) -> None:
     file.write_text("before", encoding="utf-8")
     link.symlink_to(file)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    dump = """
     library = ctypes.CDLL("libascendcl.so")
     model = ctypes.c_void_p()
-    stream = torch.npu.Stream()
+    stream = torch_npu.npu.Stream()
     assert library.aclmdlRICaptureBegin(ctypes.c_void_p(stream.npu_stream), 2) == 0
-    with torch.npu.stream(stream):
-        y = torch.npu.ExternalEvent().record(stream)
+    with torch_npu.npu.stream(stream):
+        event = torch_npu.npu.ExternalEvent()
+        event.record(stream)
     assert library.aclmdlRICaptureEnd(ctypes.c_void_p(stream.npu_stream), ctypes.byref(model)) == 0
-    for path in PATHS:
-        assert library.aclmdlRIDebugJsonPrint(model, path.encode(), 1) == 0
-    """
-    on_twin.output(f"import ctypes\nPATHS = {[str(pipe), str(link)]}\n{textwrap.dedent(dump)}")
+    for path in (pipe, link):
+        assert library.aclmdlRIDebugJsonPrint(model, str(path).encode(), 1) == 0
     through_pipe = os.read(reader, 1 << 16).decode()
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -239,15 +266,11 @@ def opwright(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_command_is_run_and_its_captures_are_printed(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        CAPTURE + "with torch.npu.graph(torch.npu.NPUGraph()):\n    x.add_(1)\nprint('done')\n"
-        "raise SystemExit(3)\n",
-        encoding="utf-8",
-    )
     files = (tmp_path / "out.svg", tmp_path / "out.json")
     arguments = ("--svg", str(files[0]), "--json", str(files[1]), "--devices", "1")
-    done = opwright(*arguments, "--", sys.executable, str(program))
+    done = opwright(
+        *arguments, "--", sys.executable, "-c", on_twin.call_of(capture_two_and_fail, ())
+    )
     assert done.returncode == 3, done.stderr
     assert done.stdout.splitlines()[0] == "done"
     assert "opwright: the command ended with exit code 3" in done.stderr
@@ -304,7 +327,8 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_command_runs(tmp_p
 def test_a_dump_that_cannot_be_written_is_an_error_of_the_call(tmp_path: Path) -> None:
     # By number: CANN's 107000, and torch_npu's exception has the text.
     done = on_twin.run(
-        CAPTURE + f"g.debug_dump({str(tmp_path / 'none' / 'x.json')!r})\n",
+        dump_to,
+        str(tmp_path / "none" / "x.json"),
         OPWRIGHT_GRAPH_DUMP=str(tmp_path / "none"),
     )
     assert done.returncode == 1

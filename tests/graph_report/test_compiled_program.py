@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.twin
 
+# Text: `opwright graph` starts it as a user's file.
 PROGRAM = """
 import sys
 import torch
