@@ -8,6 +8,7 @@ from pathlib import Path
 
 TOOL = Path(__file__).parents[2] / "tools" / "benchmark_output.py"
 
+# Text: files that the tool runs as it runs a benchmark.
 LIBRARY = """
 import logging
 import os

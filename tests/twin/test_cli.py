@@ -223,6 +223,7 @@ def test_pytest_plugin(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+# Text: files that pytest collects with the plug-in, as a user has them.
 KERNEL = """
 import torch
 from opwright import twin

@@ -29,6 +29,7 @@ extern "C" bool is_free(const char* key) {
   return c10::CachingAllocator::AcceleratorAllocatorConfig::getMutableKeys().insert(key).second;
 }
 """
+# Text: it runs without the real torch.
 PROGRAM = """
 import ctypes, sys
 c10 = ctypes.CDLL(sys.argv[1])

@@ -27,8 +27,8 @@ IN_CPP = """
 OPWRIGHT_KERNEL(aclnnCapturedCpp, (In, x)(Double, alpha)(Out, out), out.copy_(x).mul_(alpha))
 """
 
+# Text: `opwright run` starts it as a user's file.
 CALL_CPP = """
-import ctypes
 import torch, torch_npu
 from tests.twin.aclnn_calls import call
 

@@ -22,6 +22,8 @@ pytestmark = [
     pytest.mark.skipif(bool(missing_parts(default_toolkit())), reason="needs make native"),
 ]
 
+# Text, all of it: files and programs that `opwright run` starts as a user has them.
+
 DECLARATION = """
 import torch
 import opwright as ow
