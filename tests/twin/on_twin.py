@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.surroundings import settle
 from tests.twin.fork_server import fork_server
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT = 900  # seconds; a script takes a few, one that compiles much half a minute
 
 CHOICES = ("ASCEND_", "OPWRIGHT_", "PYTORCH_NPU_", "TASK_QUEUE_", "LD_LIBRARY_PATH")
+settle()  # conftest.py, which does it as well, imports this first
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(CHOICES)}
 # torchair and npugraph_ex can be in one process only if torchair comes first.
 COMPILER = ("torchair", "torch._dynamo")
