@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.twin, pytest.mark.build, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 FOLDER = DOCS / "contributing"
 PAGES = sorted({path.name for path in FOLDER.glob("*.md")} - {"README.md"})  # which adds nothing
-COPIED = ("docs/checks", "native", "opwright", "tests", "tools")
+COPIED = ("aie", "docs/checks", "native", "opwright", "tests", "tools")
 BUILD = ROOT / "build" / "native"
 LINTERS = {
     "ruff check --quiet": (".py",),

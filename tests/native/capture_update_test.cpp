@@ -96,7 +96,12 @@ SCENARIO(a_stream_that_is_left_in_an_update_works_for_others) {
   OK(aclrtSynchronizeStream(update));
   CHECK_EQ(block.read(), 9);
   OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
-  check_usable(update);  // it can be captured
+  begin(update);
+  block.fill(7, update);
+  const aclmdlRI graph = end(update);
+  replay(graph, update);
+  CHECK_EQ(block.read(), 7);
+  OK(aclmdlRIDestroy(graph));
   OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
   OK(aclrtDestroyStream(update));
   OK(aclmdlRIDestroy(captured.graph));
