@@ -6,6 +6,7 @@ The databases are imported in a process of their own: they change hypothesis' an
 from __future__ import annotations
 
 import contextlib
+import importlib
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from tests.conformance.verdict import judge, share_of
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
+    from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "tests.conformance")
@@ -108,43 +110,22 @@ def test_a_pattern_without_a_case_is_an_error() -> None:
     assert "no case is chosen by" in done.stderr
 
 
-NO_GRADIENT = """
-import opwright.twin
-import torch
-from types import SimpleNamespace
-from torch.testing._internal.opinfo.core import SampleInput
-from tests.conformance.checks import operators
-from tests.conformance.checks.execution import Arguments, RefusedError
-
-def constant(x):
-    return torch.ones(2)
-
-x = torch.ones(2, requires_grad=True)
-sample = SampleInput(x)
-sample.output_process_fn_grad = lambda result: result
-info = SimpleNamespace(name="constant", op=constant)
-try:
-    operators.compare_gradients(info, sample, torch.device("cpu"))
-except RefusedError:
-    pass
-else:
-    raise AssertionError("no gradient was compared with none")
-
-# A tensor that cannot be moved to the device is a fault, and no refusal of the device.
-try:
-    operators.refuses(info, Arguments((x,), {}), torch.device("cuda"))
-except (AssertionError, RuntimeError) as error:
-    assert "CUDA" in str(error) or "NVIDIA" in str(error), error  # without the build, the driver
-else:
-    raise AssertionError("a fault of the harness is a refusal")
-"""
+def of_a_constant() -> ModuleType:
+    return importlib.import_module("tests.conformance.constant")
 
 
+@pytest.mark.isolated
 def test_a_case_without_a_gradient_compares_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", NO_GRADIENT], cwd=ROOT, check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    constant = of_a_constant()
+    with pytest.raises(constant.RefusedError):
+        constant.compare_gradients()
+
+
+@pytest.mark.isolated
+def test_a_tensor_that_cannot_be_moved_to_the_device_is_no_refusal_of_the_device() -> None:
+    # Without the build, or without the driver.
+    with pytest.raises((AssertionError, RuntimeError), match=r"CUDA|NVIDIA"):
+        of_a_constant().refuses()
 
 
 def test_an_early_end_waits_for_no_case_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:

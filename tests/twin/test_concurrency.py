@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +16,10 @@ import opwright.twin  # noqa: F401  # before torch_npu
 import torch  # isort: skip
 import torch_npu  # isort: skip
 
-from tests.twin import acl, on_twin
+from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
+
+from tests.twin import acl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,48 +126,41 @@ def test_a_waiting_thread_gives_up_the_interpreter_lock() -> None:
 
 # ---- the threads of one operator ----
 
-THREADS_OF_OPERATORS = """
-from pathlib import Path
+SMALL: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    lambda x: x.softmax(-1),
+    lambda x: functional.layer_norm(x, (32,)),
+    functional.gelu,
+    lambda x: x @ x.transpose(-1, -2),
+)
 
-from torch.nn import functional as F
 
+def most_workers() -> int:
+    """Return how many threads compute for the stream that has the most.
 
-def workers():
-    # Of one stream: some releases of torch_npu set the seed of a graph on the captured one, before
-    # the capture. Threads take the name of the one that starts them.
+    Threads take the name of the one that starts them. Some releases of torch_npu set the seed of a
+    graph on the captured stream, before the capture.
+    """
     names = [(each / "comm").read_text() for each in Path("/proc/self/task").iterdir()]
     return max(names.count(name) for name in names if name.startswith("npu0-stream"))
 
 
-torch.set_num_threads(4)
-x = torch.ones(4, 8, 32).npu()
-small = (
-    lambda x: x.softmax(-1),
-    lambda x: F.layer_norm(x, (32,)),
-    F.gelu,
-    lambda x: x @ x.transpose(-1, -2),
-)
-graph = torch.npu.NPUGraph()
-for function in small:
-    function(x)
-with torch.npu.graph(graph):
-    for function in small:
-        function(x)
-graph.replay()
-torch.npu.synchronize()
-print(workers())
-large = torch.ones(1024, 1024).npu().softmax(-1)
-torch.npu.synchronize()
-print(workers())
-print(torch.get_num_threads())
-"""
-
-
+@pytest.mark.isolated
 def test_small_operators_compute_on_the_worker_alone() -> None:
     """ATen divides these whatever their size: waking the threads takes longer than the work."""
-    small, large, callers = map(int, on_twin.output(THREADS_OF_OPERATORS).split())
-    assert small == 1
-    assert large == callers == 4
+    torch.set_num_threads(4)
+    x = torch.ones(4, 8, 32).to("npu")
+    for function in SMALL:
+        function(x)
+    graph = torch_npu.npu.NPUGraph()
+    with torch_npu.npu.graph(graph):
+        for function in SMALL:
+            function(x)
+    graph.replay()
+    torch_npu.npu.synchronize()
+    assert most_workers() == 1
+    torch.ones(1024, 1024).to("npu").softmax(-1)
+    torch_npu.npu.synchronize()
+    assert most_workers() == torch.get_num_threads() == 4
 
 
 # ---- streams and events ----
@@ -249,128 +247,129 @@ def test_device_count_and_guard() -> None:
     assert torch.ones(1, device="npu").device.index == 0
 
 
+def gradients_of(*leaves: torch.Tensor) -> list[torch.Tensor]:
+    return [leaf.grad for leaf in leaves if leaf.grad is not None]
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2")
 def test_gradients_flow_between_devices() -> None:
     """Autograd has a thread for each device, and torch_npu a task queue for each.
 
     The queues are worked off in any order: a wait for an event can come before its record and
     after its destruction.
     """
-    printed = on_twin.output(
-        """
-        torch.manual_seed(0)
-        host = [torch.randn(10, 5), torch.randn(10), torch.randn(5)]
-        w, b, x = (t.clone().requires_grad_() for t in host)
-        (w.mv(x) + b).pow(2).sum().backward()
-        expected = w.grad, b.grad
+    torch.manual_seed(0)
+    host = [torch.randn(10, 5), torch.randn(10), torch.randn(5)]
+    w, b, x = (t.clone().requires_grad_() for t in host)
+    torch.autograd.backward((w.mv(x) + b).pow(2).sum())
+    expected = gradients_of(w, b)
 
-        w = host[0].npu(0).requires_grad_()
-        b = host[1].npu(1).requires_grad_()
-        x = host[2].npu(0)
-        wrong = 0
-        for i in range(200):
-            w.grad = b.grad = None
-            (w.mv(x).npu(1) + b).pow(2).sum().backward()
-            if i % 10 == 0:
-                for got, want in zip((w.grad, b.grad), expected):
-                    wrong += not torch.allclose(got.cpu(), want, atol=1e-5)
-        torch.npu.synchronize(0)
-        torch.npu.synchronize(1)
-        print("wrong:", wrong)
-        """,
-        OPWRIGHT_DEVICES="2",
-    )
-    assert "wrong: 0" in printed
+    w = host[0].to("npu:0").requires_grad_()
+    b = host[1].to("npu:1").requires_grad_()
+    x = host[2].to("npu:0")
+    wrong = 0
+    for i in range(200):
+        w.grad = b.grad = None
+        torch.autograd.backward((w.mv(x).to("npu:1") + b).pow(2).sum())
+        if i % 10 == 0:
+            for got, want in zip(gradients_of(w, b), expected, strict=True):
+                wrong += not torch.allclose(got.cpu(), want, atol=1e-5)
+    torch_npu.npu.synchronize(0)
+    torch_npu.npu.synchronize(1)
+    assert len(expected) == 2
+    assert wrong == 0
 
 
 # ---- processes ----
 
-DATA = """
-    class Numbers(torch.utils.data.Dataset):
-        def __len__(self):
-            return 64
-        def __getitem__(self, index):
-            return torch.full((10,), float(index))
-"""
+FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+REFUSED = 7  # the exit code of a child whose call is refused because of the fork
 
 
+class Numbers(Dataset[torch.Tensor]):
+    """Rows of ten times the same number."""
+
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.full((10,), float(index))
+
+
+@FORKS
+@pytest.mark.isolated
 def test_data_loader_with_forked_workers() -> None:
     """The workers are forked from a process that has used the device, and do not use it."""
-    printed = on_twin.output(
-        DATA
-        + """
     total = torch.zeros((), device="npu")
-    loader = torch.utils.data.DataLoader(
-        Numbers(), batch_size=8, num_workers=2, pin_memory=True, multiprocessing_context="fork")
+    loader = DataLoader(
+        Numbers(), batch_size=8, num_workers=2, pin_memory=True, multiprocessing_context="fork"
+    )
     for batch in loader:
         assert batch.is_pinned()
         total += batch.to("npu", non_blocking=True).sum()
-    print(total.item())
-    """
-    )
-    assert float(printed) == 10 * sum(range(64))
+    assert total.item() == 10 * sum(range(64))
 
 
-@pytest.mark.parametrize(("visible", "count"), [("1", 1), ("0,1", 2)])
-def test_torch_npu_counts_the_visible_devices(visible: str, count: int) -> None:
-    printed = on_twin.output(
-        """
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(1, marks=pytest.mark.isolated(ASCEND_RT_VISIBLE_DEVICES="1")),
+        pytest.param(2, marks=pytest.mark.isolated(ASCEND_RT_VISIBLE_DEVICES="0,1")),
+    ],
+)
+def test_torch_npu_counts_the_visible_devices(count: int) -> None:
     torch.ones(1).to("npu")
-    print(torch_npu.npu.device_count())
-    """,
-        ASCEND_RT_VISIBLE_DEVICES=visible,
-    )
-    assert int(printed) == count
+    assert torch_npu.npu.device_count() == count
 
 
+def call_in_a_child(call: Callable[[], object]) -> int:
+    """Call it in a forked child; return the child's exit code."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            call()
+        except RuntimeError as error:
+            code = REFUSED if "fork" in str(error) else code
+        finally:
+            os._exit(code)  # whatever it raised: pytest goes on in the parent only
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@FORKS
+@pytest.mark.isolated
 def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
-    printed = on_twin.output(
-        """
-        import os
-        x = torch.ones(4).to("npu") + 1
-        torch_npu.npu.synchronize()
-        calls = {"operator": lambda: x + 1, "copy": x.cpu, "new": torch.ones(2).npu}
-        for name, call in calls.items():
-            child = os.fork()
-            if child == 0:
-                try:
-                    call()
-                except RuntimeError as error:
-                    assert "fork" in str(error), error
-                    os._exit(7)
-                os._exit(1)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7, name
-        print((x + 1).cpu().tolist())
-        """
-    )
-    assert "[3.0, 3.0, 3.0, 3.0]" in printed
+    x = torch.ones(4).to("npu") + 1
+    torch_npu.npu.synchronize()
+    calls: dict[str, Callable[[], object]] = {
+        "operator": lambda: x + 1,
+        "copy": x.cpu,
+        "new": lambda: torch.ones(2).to("npu"),
+    }
+    codes = {name: call_in_a_child(call) for name, call in calls.items()}
+    assert codes == dict.fromkeys(calls, REFUSED)
+    assert (x + 1).cpu().tolist() == [3.0, 3.0, 3.0, 3.0]
 
 
+@pytest.mark.isolated
 def test_one_thread_empties_the_cache_while_others_allocate() -> None:
     """torch_npu waits in empty_cache() with its allocator's lock, and others want that one."""
-    printed = on_twin.output(
-        """
-        import threading
-        done = threading.Event()
+    done = threading.Event()
 
-        def empty():
-            while not done.is_set():
-                torch.npu.empty_cache()
+    def empty() -> None:
+        while not done.is_set():
+            torch_npu.npu.empty_cache()
 
-        def allocate():
-            for _ in range(5):
-                for size in range(1, 12):
-                    x = torch.empty(size << 20, device="npu").fill_(1)
-                    y = x + 1
+    def allocate() -> None:
+        for _ in range(5):
+            for size in range(1, 12):
+                torch.add(torch.empty(size << 20, device="npu").fill_(1), 1)
 
-        threads = [threading.Thread(target=allocate) for _ in range(2)]
-        emptying = threading.Thread(target=empty)
-        for thread in (emptying, *threads):
-            thread.start()
-        for thread in threads:
-            thread.join()
-        done.set()
-        emptying.join()
-        print("done")
-        """
-    )
-    assert "done" in printed
+    with ThreadPoolExecutor(3) as pool:
+        emptying = pool.submit(empty)
+        try:
+            for each in [pool.submit(allocate) for _ in range(2)]:
+                each.result()
+        finally:
+            done.set()
+        emptying.result()

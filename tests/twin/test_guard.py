@@ -6,108 +6,119 @@ import ctypes
 import re
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+import opwright as ow
+import opwright.twin  # before torch_npu
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
+
+from opwright.twin import guard
 from opwright.twin.guard import PlainFault
 from tests.twin import on_twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Operator = Callable[[torch.Tensor], torch.Tensor]
 
 pytestmark = pytest.mark.twin
 
 NATIVE = Path(__file__).parents[2] / "native/runtime/memory/guard"
 
-KERNELS = """
-    from opwright.twin import guard, kernel
+guarded = pytest.mark.isolated(OPWRIGHT_GUARD="1")
 
-    library = torch.library.Library("guarded", "DEF")
-    for name in ("peek", "keep", "sound"):
-        library.define(f"{name}(Tensor x) -> Tensor")
 
-    import opwright as ow
+def twice(x: torch.Tensor) -> torch.Tensor:
+    """Return double the values, as each operator of these tests does on an NPU without faults."""
+    return x * 2
+
+
+def load_operators(*names: str) -> list[Operator]:
+    """Register operators of these names, each of which doubles its operand."""
     ops = ow.OperatorSet("guarded_ops")
-    kept = []
+    made = [ops.operator(f"{name}(Tensor x) -> Tensor", samples=[])(twice) for name in names]
+    ops.load()
+    return [*made]
 
-    def one(name):
-        return ops.operator(f"{name}(Tensor x) -> Tensor", samples=[])(lambda x: x * 2)
 
-    peek, keep, sound = map(one, ("peek", "keep", "sound"))
+def check_twice(operator: Operator, x: torch.Tensor) -> None:
+    torch.testing.assert_close(operator(x).cpu(), torch.full((3,), 2.0))
 
-    @kernel("aclnnPeek(const aclTensor *x, aclTensor *out)")
-    def peek_kernel(x, out):
+
+def three_ones() -> torch.Tensor:
+    """Return a view: behind it lies an element that is not its own."""
+    return torch.ones(4).to("npu")[:3]
+
+
+@guarded
+def test_a_task_that_leaves_its_operands_fails_and_tells_where() -> None:
+    @opwright.twin.kernel("aclnnPeek(const aclTensor *x, aclTensor *out)")
+    def peek_kernel(x: torch.Tensor, out: torch.Tensor) -> None:
         # A wrong stride reaches the elements behind those of the view.
-        import ctypes
-        first = ctypes.c_float.from_address(x.data_ptr() + 4 * x.numel()).value
+        ctypes.c_float.from_address(x.data_ptr() + 4 * x.numel()).value  # noqa: B018 - it is read
         out.copy_(x * 2)
 
-    @kernel("aclnnKeep(const aclTensor *x, aclTensor *out)")
-    def keep_kernel(x, out):
-        out.copy_(x + kept[0].sum() if kept else x)
-        kept.append(x)
-
-    ops.load()
-"""
-
-
-def test_a_task_that_leaves_its_operands_fails_and_tells_where() -> None:
-    script = (
-        KERNELS
-        + """
-    x = torch.ones(4).npu()[:3]
-    torch.testing.assert_close(sound(x).cpu(), torch.full((3,), 2.0))
-    try:
-        y = peek(x)
-        torch.npu.synchronize()
-    except RuntimeError as error:
-        assert "aclnnPeek: it read just behind the end of x (12 bytes)" in str(error), error
-    else:
-        raise AssertionError("nothing was found")
+    peek, sound = load_operators("peek", "sound")
+    x = three_ones()
+    check_twice(sound, x)
+    y = peek(x)
+    with pytest.raises(RuntimeError, match=r"aclnnPeek: it read just behind the end of x \(12 by"):
+        torch_npu.npu.synchronize()
     torch.testing.assert_close(y.cpu(), torch.full((3,), 2.0))
     (fault,) = guard.take_faults()
     assert (fault.what, fault.access, fault.offset, fault.size) == ("outside", "read", 12, 12)
     assert (fault.function, fault.operand) == ("aclnnPeek", "x")
     assert not guard.take_faults()
+    check_twice(sound, x)
 
+
+@guarded
+def test_a_task_that_reads_an_operand_of_an_earlier_call_fails() -> None:
+    kept: list[torch.Tensor] = []
+
+    @opwright.twin.kernel("aclnnKeep(const aclTensor *x, aclTensor *out)")
+    def keep_kernel(x: torch.Tensor, out: torch.Tensor) -> None:
+        out.copy_(x + kept[0].sum() if kept else x)
+        kept.append(x)
+
+    keep, sound = load_operators("keep", "sound")
+    x = three_ones()
     keep(x)
-    torch.npu.synchronize()
-    try:
-        keep(x)
-        torch.npu.synchronize()
-    except RuntimeError as error:
-        assert "memory that it was not given, where x of an earlier call of aclnnKeep was" in str(
-            error
-        ), error
+    torch_npu.npu.synchronize()
+    keep(x)
+    reason = "memory that it was not given, where x of an earlier call of aclnnKeep was"
+    with pytest.raises(RuntimeError, match=reason):
+        torch_npu.npu.synchronize()
     (fault,) = guard.take_faults()
     assert (fault.what, fault.offset, fault.size) == ("stale", 0, 12)
-    torch.testing.assert_close(sound(x).cpu(), torch.full((3,), 2.0))
-    print("done")
-    """
-    )
-    assert "done" in on_twin.output(script, OPWRIGHT_GUARD="1")
+    check_twice(sound, x)
 
 
+@guarded
 def test_modes_are_changed_while_a_program_runs() -> None:
-    script = """
-    from opwright.twin import guard
-
     assert guard.is_guarded()
     words = []
     for mode in guard.MODES:
         guard.set_mode(mode)
-        torch.npu.empty_cache()
-        words.append(torch.empty(1, dtype=torch.int16, device="npu").item() & 0xFFFF)
-    assert words == [0xFFF5, 0x412B], words
+        torch_npu.npu.empty_cache()
+        word = torch.empty(1, dtype=torch.int16, device="npu").item()
+        words.append(int(word) & 0xFFFF)
+    assert words == [0xFFF5, 0x412B]
 
-    def refusal(function, *arguments):
-        try:
-            function(*arguments)
-        except guard.OpwrightError as error:
-            return error.id
 
-    assert refusal(guard.set_mode, 3) == "OPW-T041"
-    assert refusal(guard.fill, 16, 4) == "OPW-T042"
-    print("done")
-    """
-    assert "done" in on_twin.output(script, OPWRIGHT_GUARD="1")
+@guarded
+def test_modes_and_memory_that_there_are_not_are_refused() -> None:
+    torch.ones(1).to("npu")
+    with pytest.raises(guard.GuardModeError) as mode:
+        guard.set_mode(3)
+    assert mode.value.id == "OPW-T041"
+    with pytest.raises(guard.NoDeviceMemoryError) as memory:
+        guard.fill(16, 4)
+    assert memory.value.id == "OPW-T042"
 
 
 def test_faults_have_the_form_of_the_native_side(tmp_path: Path) -> None:
@@ -131,25 +142,21 @@ def test_faults_have_the_form_of_the_native_side(tmp_path: Path) -> None:
     assert got == list(map(int, printed.split()))
 
 
+def use_the_device() -> None:
+    torch.ones(1).to("npu")
+
+
 def test_a_value_that_is_no_mode_is_refused() -> None:
-    done = on_twin.run("torch.ones(1).npu()", OPWRIGHT_GUARD="3")
+    done = on_twin.run(use_the_device, OPWRIGHT_GUARD="3")
     assert done.returncode != 0
     assert "OPWRIGHT_GUARD='3'" in done.stderr + done.stdout
 
 
+@pytest.mark.isolated
 def test_without_it_memory_is_not_guarded() -> None:
-    script = """
-    from opwright.twin import guard
-
-    torch.ones(1).npu()
+    use_the_device()
     assert not guard.is_guarded()
-    for call in (lambda: guard.set_mode(1), lambda: guard.fill(16, 4)):
-        try:
-            call()
-        except guard.NotGuardedError as error:
-            assert "OPWRIGHT_GUARD=1" in str(error), error
-        else:
-            raise AssertionError("it was not refused")
-    print("done")
-    """
-    assert "done" in on_twin.output(script)
+    with pytest.raises(guard.NotGuardedError, match="OPWRIGHT_GUARD=1"):
+        guard.set_mode(1)
+    with pytest.raises(guard.NotGuardedError, match="OPWRIGHT_GUARD=1"):
+        guard.fill(16, 4)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+import opwright.twin  # noqa: F401  # before torch_npu
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
 
 from tests.twin import on_twin
 
@@ -15,27 +21,26 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.twin
 
-SCRIPT = """
-    x = torch.ones(2, 3).npu()
-    side = torch.npu.Stream()
-    side.wait_stream(torch.npu.current_stream())
-    with torch.npu.stream(side):
+Event = dict[str, Any]
+
+
+def run_on_two_streams() -> None:
+    """Use both phases on two streams, wait, copy, and let a task fail."""
+    x = torch.ones(2, 3).to("npu")
+    side = torch_npu.npu.Stream()
+    side.wait_stream(torch_npu.npu.current_stream())
+    with torch_npu.npu.stream(side):
         y = torch.add(x, x, alpha=2)
     side.synchronize()
-    z = (x * y).cpu()
-    try:
-        torch.index_select(x, 0, torch.tensor([7]).npu()).cpu()
-    except RuntimeError:
-        pass
-"""
-
-Event = dict[str, Any]
+    (x * y).cpu()
+    with contextlib.suppress(RuntimeError):
+        torch.index_select(x, 0, torch.tensor([7]).to("npu")).cpu()
 
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     path: Path = tmp_path_factory.mktemp("trace") / "trace.json"
-    on_twin.output(SCRIPT, OPWRIGHT_TRACE=str(path))
+    on_twin.output(run_on_two_streams, OPWRIGHT_TRACE=str(path))
     loaded: list[Event] = json.loads(path.read_text(encoding="utf-8"))
     return loaded
 

@@ -3,61 +3,56 @@
 from __future__ import annotations
 
 import ctypes
-import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-import torch_npu
 
-from tests.twin import on_twin
+import opwright.twin  # noqa: F401  # before torch_npu, also in a process that is spawned
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
+
 from tests.twin.aclnn_calls import ascendcl
 
 if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
     from pathlib import Path
 
 KEY_BYTES = 65
 
-SCRIPT = """
-    import opwright.twin
-    import torch
-    import torch_npu
-
-    COUNT = 700_000
-
-    def change(given, answers):
-        x = given.get()
-        seen = x.sum().item()
-        x += 1
-        y = x[1::2]
-        torch.npu.synchronize()
-        answers.put((seen, str(x.device), y.is_contiguous()))
-        assert given.get() is None
-
-    if __name__ == "__main__":
-        context = torch.multiprocessing.get_context("spawn")
-        given, answers = context.Queue(), context.Queue()
-        child = context.Process(target=change, args=(given, answers))
-        child.start()
-        neighbour = torch.full((COUNT,), 5.0, device="npu")
-        x = torch.full((COUNT,), 2.0, device="npu")
-        given.put(x)
-        print(answers.get(timeout=300))
-        print((x.cpu() == 3).all().item(), (neighbour.cpu() == 5).all().item())
-        given.put(None)
-        child.join(120)
-        print(child.exitcode)
-        del x
-        torch.npu.empty_cache()
-        print((torch.ones(2 * COUNT, device="npu").sum() == 2 * COUNT).item())
-"""
+COUNT = 700_000
 
 
-def test_a_tensor_in_a_queue(tmp_path: Path) -> None:
+def change(given: Queue[torch.Tensor | None], answers: Queue[tuple[float, str, bool]]) -> None:
+    """Add one to a tensor that another process has given."""
+    x = given.get()
+    assert x is not None
+    seen = x.sum().item()
+    x += 1
+    torch_npu.npu.synchronize()
+    answers.put((seen, str(x.device), x[1::2].is_contiguous()))
+    assert given.get() is None
+
+
+@pytest.mark.isolated
+def test_a_tensor_in_a_queue() -> None:
     """torch.multiprocessing passes a handle, not the values: what the child writes arrives."""
-    file = tmp_path / "shared.py"
-    file.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
-    lines = on_twin.printed(on_twin.python(file)).splitlines()
-    assert lines == ["(1400000.0, 'npu:0', False)", "True True", "0", "True"]
+    context = torch.multiprocessing.get_context("spawn")
+    given, answers = context.Queue(), context.Queue()
+    child = context.Process(target=change, args=(given, answers))
+    child.start()
+    neighbour = torch.full((COUNT,), 5.0, device="npu")
+    x = torch.full((COUNT,), 2.0, device="npu")
+    given.put(x)
+    assert answers.get(timeout=300) == (2.0 * COUNT, "npu:0", False)
+    assert (x.cpu() == 3).all()
+    assert (neighbour.cpu() == 5).all()
+    given.put(None)
+    child.join(120)
+    assert child.exitcode == 0
+    del x
+    torch_npu.npu.empty_cache()
+    assert torch.ones(2 * COUNT, device="npu").sum() == 2 * COUNT
 
 
 def allocate(size: int) -> ctypes.c_void_p:

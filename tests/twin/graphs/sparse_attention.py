@@ -1,22 +1,13 @@
-"""The indexers and sparse attention of a paged batch, in eager calls and in graphs.
-
-    python sparse_attention.py MODE[,MODE...]
-
-prints a line for each mode, static and dynamic, with what differs from the references. npugraph_ex
-and TorchAir patch the same operators: in one process, TorchAir has to be the first that compiles
-(torch_npu 2.13.0).
-"""
+"""The indexers and sparse attention of a paged batch, in eager calls and in graphs."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch._functorch.config
 import torch_npu
+import torchair
 
 from opwright.reference.comparison import differing_attention
 from opwright.reference.lightning_indexer import lightning_indexer, quant_lightning_indexer
@@ -156,8 +147,6 @@ def compiled(mode: str, *, dynamic: bool) -> Callable[[list[torch.Tensor]], list
         return step_of
     backend: Any = mode
     if mode in TORCHAIR:
-        import torchair  # noqa: PLC0415 - in these modes only
-
         config = torchair.CompilerConfig()
         config.mode = mode
         backend = torchair.get_npu_backend(compiler_config=config)
@@ -188,17 +177,3 @@ def check(mode: str, *, dynamic: bool) -> list[str]:
             text = wrong(got.cpu(), want)
             found += [f"step {number}, {operator.__name__}: {text}"] if text else []
     return found
-
-
-if __name__ == "__main__":
-    torch.manual_seed(0)
-    torch.set_num_threads(1)  # everything is small
-    warnings.simplefilter("ignore")  # of dynamo and of torch_npu's backends
-    # torch_npu's .out forms, which npugraph_ex calls, are undeclared aliases (docs/graphs.md).
-    config = torch._functorch.config  # noqa: SLF001
-    if hasattr(config, "error_on_custom_op_aliasing"):  # the releases that refuse them
-        config.error_on_custom_op_aliasing = False
-    for name in sys.argv[1].split(","):
-        for shapes in (False, True):
-            problems = check(name, dynamic=shapes)
-            print(name, "dynamic" if shapes else "static", problems)  # noqa: T201 - the answer

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+import torch_npu
 
 from tests.twin import on_twin
+from tests.twin.graphs.captures import capture, refusal
 
 HERE = Path(__file__).parent
 
@@ -30,45 +33,36 @@ def test_in_a_process_of_their_own(values: dict[str, str], files: tuple[str, ...
     assert " passed" in done.stdout
 
 
-TASK_QUEUE_2 = """
-    x = torch.ones(3, device="npu")
-    graph = torch.npu.NPUGraph()
-    try:
-        with torch.npu.graph(graph):
-            x + 1
-        raise SystemExit("captured")
-    except RuntimeError as error:
-        assert "TASK_QUEUE_ENABLE = 2" in str(error), error
-    assert not torch.npu.is_current_stream_capturing()
-    assert (x + 1).tolist() == [2, 2, 2]
-    print("done")
-"""
-
-
+@pytest.mark.isolated(TASK_QUEUE_ENABLE="2")
 def test_the_second_form_of_the_task_queue_is_refused() -> None:
-    assert "done" in on_twin.output(TASK_QUEUE_2, TASK_QUEUE_ENABLE="2")
+    x = torch.ones(3, device="npu")
+    before = torch_npu.npu.current_stream()
+    with pytest.raises(RuntimeError, match="TASK_QUEUE_ENABLE = 2"):
+        capture(lambda: x + 1)
+    torch_npu.npu.set_stream(before)  # torch_npu.npu.graph does not where the capture cannot begin
+    assert not torch_npu.npu.is_current_stream_capturing()
+    assert (x + 1).tolist() == [2, 2, 2]
 
 
-TWO_DEVICES = """
-    for index in (1, 0):
-        torch.npu.set_device(index)
-        kept = torch.ones(1 << 20, device=f"npu:{index}")
-        kept + 1  # leaves a block in the cache of this device
-    graph = torch.npu.NPUGraph()
-    try:
-        with torch.npu.graph(graph):
-            y = kept + 1
-            torch.npu.empty_cache()
-        raise SystemExit("captured")
-    except RuntimeError as error:
-        assert "cannot wait for the device" in str(error), error
-    assert not torch.npu.is_current_stream_capturing()
-    torch.npu.set_device(0)
-    assert (kept + 1)[:2].tolist() == [2, 2]
-    print("done")
-"""
+def use(device: int) -> torch.Tensor:
+    """Leave a block in the cache of the device, which is the current one from here on."""
+    torch_npu.npu.set_device(device)
+    kept = torch.ones(1 << 20, device=f"npu:{device}")
+    torch.add(kept, 1)
+    return kept
 
 
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2")
 def test_a_refused_wait_leaves_no_capture_open_where_two_devices_are_used() -> None:
     """torch_npu empties the caches of all devices, one after the other."""
-    assert "done" in on_twin.output(TWO_DEVICES, OPWRIGHT_DEVICES="2")
+    use(1)
+    kept = use(0)
+
+    def wait() -> None:
+        torch.add(kept, 1)
+        torch_npu.npu.empty_cache()
+
+    assert "cannot wait for the device" in refusal(wait)
+    assert not torch_npu.npu.is_current_stream_capturing()
+    torch_npu.npu.set_device(0)
+    assert (kept + 1)[:2].tolist() == [2, 2]
