@@ -18,13 +18,6 @@ from opwright.graph_engine.lookup import find_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# For scripts elsewhere that compile classes.
-MORE_TIME = """
-from tests.graph_engine.agreement import give_compilers_time
-
-give_compilers_time()
-"""
-
 
 def call(name: str, *inputs: object, **attributes: object) -> Any:  # noqa: ANN401 - what kernels answer
     """Run the kernel of a GE type."""
