@@ -1,7 +1,4 @@
-"""Operators on a chip without aclnn, each compared with the same on the CPU. Run on the twin.
-
-It prints JSON: of each case, what went wrong, or nothing.
-"""
+"""Operators on a chip without aclnn, each compared with the same on the CPU."""
 
 from __future__ import annotations
 
@@ -225,7 +222,8 @@ def zero(case: Callable[[], torch.Tensor]) -> str:
     return ""
 
 
-if __name__ == "__main__":
-    outcome = {name: compared(name, case) for name, case in CASES.items()}
-    outcome |= {name: zero(case) for name, case in OWN.items()}
-    sys.stdout.write(json.dumps(outcome))
+def print_outcomes() -> None:
+    """Print JSON: of each case, the reason why it went wrong, or nothing."""
+    outcomes = {name: compared(name, case) for name, case in CASES.items()}
+    outcomes |= {name: zero(case) for name, case in OWN.items()}
+    sys.stdout.write(json.dumps(outcomes))

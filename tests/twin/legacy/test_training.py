@@ -2,92 +2,129 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import pytest
+import torch
+from torch import nn
+from torch.nn import functional
 
-from tests.twin import on_twin
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-HARNESS = """
-    from torch import nn
-    from torch.nn import functional
-
-    def losses(make, step, optimizer, clipped, device):
-        torch.manual_seed(0)
-        model = make().to(device)
-        chosen = optimizer(model.parameters())
-        found = []
-        for _ in range(3):
-            chosen.zero_grad()
-            loss = step(model, device)
-            loss.backward()
-            if clipped:
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            chosen.step()
-            found.append(loss.item())
-        return found
-
-    def check(make, step, optimizer, clipped=False):
-        first = losses(make, step, optimizer, clipped, "npu")
-        second = losses(make, step, optimizer, clipped, "cpu")
-        assert all(abs(a - b) < 1e-4 for a, b in zip(first, second)), (first, second)
-        assert first[-1] < first[0]
-"""
-RESIDUAL = """
-    class Block(nn.Module):
-        def __init__(self, width, stride):
-            super().__init__()
-            self.main = nn.Sequential(
-                nn.Conv2d(8, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
-                nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width))
-            self.short = nn.Sequential(
-                nn.Conv2d(8, width, 1, stride, bias=False), nn.BatchNorm2d(width))
-
-        def forward(self, x):
-            return functional.relu(self.main(x) + self.short(x))
-
-    def make():
-        return nn.Sequential(
-            nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
-            nn.MaxPool2d(3, 2, 1), Block(8, 1), Block(16, 2), nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(), nn.Linear(16, 5))
-
-    images = torch.linspace(-1, 1, 4 * 3 * 24 * 24).mul(50).sin().reshape(4, 3, 24, 24)
-
-    def step(model, device):
-        return functional.cross_entropy(
-            model(images.to(device)), torch.tensor([0, 3, 1, 4]).to(device))
-
-    check(make, step, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=1e-4))
-"""
-TRANSFORMER = """
-    words = torch.arange(24).mul(7).remainder(20).reshape(2, 12)
-    labels = torch.where(words % 3 == 0, -100, words)
-    hidden = torch.zeros(2, 1, 1, 12).masked_fill(torch.arange(12) > 9, -10000.0)
-
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.words, self.places = nn.Embedding(20, 16, padding_idx=0), nn.Embedding(12, 16)
-            self.first, self.second = nn.LayerNorm(16, 1e-12), nn.LayerNorm(16)
-            self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
-            self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
-            self.drop, self.head = nn.Dropout(0.0), nn.Linear(16, 20)
-
-        def forward(self, ids, mask):
-            x = self.words(ids) + self.places(torch.arange(12, device=ids.device))
-            x = self.drop(self.first(x))
-            q, k, v = self.qkv(x).reshape(2, 12, 3, 2, 8).permute(2, 0, 3, 1, 4)
-            scores = self.drop(torch.softmax(q @ k.transpose(-1, -2) / 8 ** 0.5 + mask, -1))
-            x = self.second(x + self.out((scores @ v).transpose(1, 2).reshape(2, 12, 16)))
-            return self.head(x + self.down(functional.gelu(self.up(x), approximate="tanh")))
-
-    def step(model, device):
-        found = model(words.to(device), hidden.to(device))
-        return functional.cross_entropy(found.flatten(0, 1), labels.flatten().to(device))
-
-    check(Model, step, lambda p: torch.optim.AdamW(p, lr=1e-2), clipped=True)
-"""
+STEPS = 3
+IMAGES = torch.linspace(-1, 1, 4 * 3 * 24 * 24).mul(50).sin().reshape(4, 3, 24, 24)
+CLASSES = torch.tensor([0, 3, 1, 4])
+WORDS = torch.arange(24).mul(7).remainder(20).reshape(2, 12)
+LABELS = torch.where(WORDS % 3 == 0, -100, WORDS)
+HIDDEN = torch.zeros(2, 1, 1, 12).masked_fill(torch.arange(12) > 9, -10000.0)
 
 
-@pytest.mark.parametrize(("soc", "model"), [("Ascend910A", RESIDUAL), ("Ascend310P3", TRANSFORMER)])
-def test_models_train(soc: str, model: str) -> None:
-    on_twin.output(HARNESS + model, OPWRIGHT_SOC=soc)
+class Block(nn.Module):
+    """Two convolutions beside one, which may halve the image."""
+
+    def __init__(self, width: int, stride: int) -> None:
+        super().__init__()
+        self.main = nn.Sequential(
+            *(nn.Conv2d(8, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+            *(nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width)),
+        )
+        self.short = nn.Sequential(
+            nn.Conv2d(8, width, 1, stride, bias=False), nn.BatchNorm2d(width)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.relu(self.main(x) + self.short(x))
+
+
+def residual_network() -> nn.Module:
+    return nn.Sequential(
+        *(nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU()),
+        *(nn.MaxPool2d(3, 2, 1), Block(8, 1), Block(16, 2), nn.AdaptiveAvgPool2d(1)),
+        *(nn.Flatten(), nn.Linear(16, 5)),
+    )
+
+
+def loss_of_images(model: nn.Module, device: str) -> torch.Tensor:
+    return functional.cross_entropy(model(IMAGES.to(device)), CLASSES.to(device))
+
+
+class Transformer(nn.Module):
+    """One layer, with attention to two heads written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 16, padding_idx=0), nn.Embedding(12, 16)
+        self.first, self.second = nn.LayerNorm(16, 1e-12), nn.LayerNorm(16)
+        self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
+        self.drop, self.head = nn.Dropout(0.0), nn.Linear(16, 20)
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        x = self.words(ids) + self.places(torch.arange(12, device=ids.device))
+        x = self.drop(self.first(x))
+        q, k, v = self.qkv(x).reshape(2, 12, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        scores = self.drop(torch.softmax(q @ k.transpose(-1, -2) / 8**0.5 + mask, -1))
+        x = self.second(x + self.out((scores @ v).transpose(1, 2).reshape(2, 12, 16)))
+        wide = functional.gelu(self.up(x), approximate="tanh")
+        logits: torch.Tensor = self.head(x + self.down(wide))
+        return logits
+
+
+def loss_of_words(model: nn.Module, device: str) -> torch.Tensor:
+    found = model(WORDS.to(device), HIDDEN.to(device))
+    return functional.cross_entropy(found.flatten(0, 1), LABELS.flatten().to(device))
+
+
+def losses(
+    make: Callable[[], nn.Module],
+    loss_of: Callable[[nn.Module, str], torch.Tensor],
+    optimizer: Callable[..., torch.optim.Optimizer],
+    device: str,
+    *,
+    clipped: bool,
+) -> list[float]:
+    """Train a new model, and return the loss of each step."""
+    torch.manual_seed(0)
+    model = make().to(device)
+    chosen = optimizer(model.parameters())
+    found = []
+    for _ in range(STEPS):
+        chosen.zero_grad()
+        loss = loss_of(model, device)
+        torch.autograd.backward(loss)
+        if clipped:
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        chosen.step()
+        found.append(loss.item())
+    return found
+
+
+def check_training(
+    make: Callable[[], nn.Module],
+    loss_of: Callable[[nn.Module, str], torch.Tensor],
+    optimizer: Callable[..., torch.optim.Optimizer],
+    *,
+    clipped: bool = False,
+) -> None:
+    """Check that losses on the device are those on the CPU, and that they sink."""
+    npu, cpu = (
+        losses(make, loss_of, optimizer, device, clipped=clipped) for device in ("npu", "cpu")
+    )
+    assert len(npu) == STEPS
+    for first, second in zip(npu, cpu, strict=True):
+        assert abs(first - second) < 1e-4, (npu, cpu)
+    assert npu[-1] < npu[0]
+
+
+@pytest.mark.isolated(OPWRIGHT_SOC="Ascend910A")
+def test_a_residual_network_trains() -> None:
+    optimizer = partial(torch.optim.SGD, lr=0.1, momentum=0.9, weight_decay=1e-4)
+    check_training(residual_network, loss_of_images, optimizer)
+
+
+@pytest.mark.isolated(OPWRIGHT_SOC="Ascend310P3")
+def test_a_transformer_trains() -> None:
+    optimizer = partial(torch.optim.AdamW, lr=1e-2)
+    check_training(Transformer, loss_of_words, optimizer, clipped=True)

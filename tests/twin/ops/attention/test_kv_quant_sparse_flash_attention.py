@@ -13,7 +13,6 @@ import torch_npu
 from opwright.reference.comparison import differing_attention
 from opwright.reference.sparse_flash_attention import kv_quant_sparse_flash_attention
 from tests.twin.aclnn_calls import call
-from tests.twin.on_twin import output
 from tests.twin.ops.attention.sparse_cases import LAYOUTS, SCALE, Case, on_cpu, operands, refused
 
 BYTES = 656  # of a token: 512 values, 64 of the rope part, 4 scales
@@ -86,8 +85,7 @@ def test_blocks_heads_and_lengths() -> None:
     compare(Case(heads=1, block=4, mode=0), torch.int8)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
+def check_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
     """All bits of the scales are set: a NaN whose bits must not be rounded up to a number."""
     cache = torch.full((1, 8, 1, BYTES), -1, dtype=torch.int8)
     cache[..., 512:640] = 0
@@ -98,6 +96,11 @@ def test_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
     expected = kv_quant_sparse_flash_attention(*tensors, *MODES, attention_mode=2, sparse_mode=0)
     assert expected.isnan().all()
     assert actual.isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
+    check_a_scale_that_is_not_a_number(dtype)
 
 
 def compare_every_value_of_float8() -> None:
@@ -128,21 +131,29 @@ def compare_every_value_of_float8() -> None:
     assert torch.equal(actual.cpu(), expected(given))
 
 
-@pytest.mark.parametrize("level", ["amx_bf16", "avx512_bf16", "avx512", "avx2", "base"])
-def test_instruction_sets(level: str) -> None:
+@pytest.fixture(
+    params=[
+        pytest.param(
+            level, marks=pytest.mark.isolated(OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
+        )
+        for level in ("amx_bf16", "avx512_bf16", "avx512", "avx2", "base")
+    ]
+)
+def ascend950() -> None:
+    """Run on this chip, with each instruction set."""
+
+
+@pytest.mark.usefixtures("ascend950")
+def test_instruction_sets() -> None:
     """On Ascend950, which has caches of float8 and 48 heads."""
-    script = """
-        from tests.twin.ops.attention.test_kv_quant_sparse_flash_attention import *
-        for layout in LAYOUTS:
-            compare_layout(*layout, torch.float8_e4m3fn)
-        compare_layout("TND", "PA_BSND", torch.int8)
-        for code in (torch.int8, torch.float8_e4m3fn):
-            compare(Case(heads=48, keys=(300, 0, 7), queries=(1, 2, 0), selected=200), code)
-        compare_every_value_of_float8()
-        test_a_scale_that_is_not_a_number(torch.bfloat16)
-        test_a_scale_that_is_not_a_number(torch.float16)
-    """
-    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
+    for layout in LAYOUTS:
+        compare_layout(*layout, torch.float8_e4m3fn)
+    compare_layout("TND", "PA_BSND", torch.int8)
+    for code in (torch.int8, torch.float8_e4m3fn):
+        compare(Case(heads=48, keys=(300, 0, 7), queries=(1, 2, 0), selected=200), code)
+    compare_every_value_of_float8()
+    for dtype in (torch.bfloat16, torch.float16):
+        check_a_scale_that_is_not_a_number(dtype)
 
 
 def test_sinks() -> None:
@@ -231,12 +242,9 @@ def test_refusals_of_the_usual_chip(why: str, case: Case, code: torch.dtype) -> 
     refused_on_this_chip(why, case, code)
 
 
+@pytest.mark.isolated(OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
 def test_refusals_of_ascend950() -> None:
-    script = """
-        from tests.twin.ops.attention.test_kv_quant_sparse_flash_attention import *
-        heads = "'query' has 24 heads; on Ascend950 it must have 1, 2, 4, 8, 16, 32, 48, 64 or 128"
-        refused_on_this_chip(heads, Case(heads=24), torch.int8)
-        block = "'sparse_block_size' is 2; on Ascend950 it must be 1"
-        refused_on_this_chip(block, Case(block=2), torch.float8_e4m3fn)
-    """
-    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
+    heads = "'query' has 24 heads; on Ascend950 it must have 1, 2, 4, 8, 16, 32, 48, 64 or 128"
+    refused_on_this_chip(heads, Case(heads=24), torch.int8)
+    block = "'sparse_block_size' is 2; on Ascend950 it must be 1"
+    refused_on_this_chip(block, Case(block=2), torch.float8_e4m3fn)

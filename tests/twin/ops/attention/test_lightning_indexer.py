@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +12,6 @@ from hypothesis import strategies as st
 
 from opwright.reference.lightning_indexer import lightning_indexer
 from tests.reference.problems import Batch, batches, lengths
-from tests.twin.on_twin import output
 from tests.twin.ops.attention.indexer_problems import (
     LAYOUTS,
     LONG,
@@ -17,9 +19,11 @@ from tests.twin.ops.attention.indexer_problems import (
     SIZE,
     Call,
     apart,
+    check_all,
     check_indexer,
     indexer_call,
     on_device,
+    quant_call,
 )
 from tests.twin.ops.compare import HALVES
 
@@ -126,34 +130,38 @@ def test_infinities_and_nan() -> None:
         assert 0 <= int(row.min()) <= int(row.max()) < 9001
 
 
+@pytest.mark.isolated
 @pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16", "amx_bf16"])
-def test_nan_and_infinite_scores(level: str) -> None:
+def test_nan_and_infinite_scores(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A NaN stays one in each instruction set; heads that fill a vector add none to infinity."""
-    printed = output(f"""
-        import os
-        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # before it is looked at
-        torch.zeros(1).npu()
-        indexer = torch.ops.opwright.lightning_indexer
-        for dtype in (torch.float16, torch.bfloat16):
-            for heads in (3, 16, 64):
-                query, key = torch.ones(1, 1, heads, 128), torch.ones(1, 32, 1, 128)
-                key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, torch.inf
-                weights = torch.ones(1, 1, heads)
-                tensors = [tensor.to(dtype) for tensor in (query, key, weights)]
-                indices, values = indexer(*tensors, sparse_count=32, return_value=True)
-                scores = values.flatten().tolist()
-                rest = {{*scores[2:]}} == {{128.0 * heads}}
-                print(indices.flatten().tolist()[:3], scores[:2], rest)
-        query, key = torch.ones(1, 1, 8, 128), torch.ones(1, 32, 1, 128)
-        key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, -torch.nan
-        key[0, 11], scales = 448, torch.ones(1, 32, 1)
-        weights = torch.ones(1, 1, 8).bfloat16()
-        query, key = query.to(torch.float8_e4m3fn), key.to(torch.float8_e4m3fn)
-        quantised = torch.ops.opwright.quant_lightning_indexer
-        print(quantised(query, key, weights, weights.float(), scales, sparse_count=4).tolist())
-    """)
-    assert printed.count("[7, 9, 0] [nan, inf] True") == 6
-    assert "[[[[7, 9, 11, 0]]]]" in printed
+    monkeypatch.setenv("OPWRIGHT_CPU_ISA", level)  # it is read at the first call
+    for dtype, heads in itertools.product(HALVES, (3, 16, 64)):
+        query, key = torch.ones(1, 1, heads, SIZE), torch.ones(1, 32, 1, SIZE)
+        key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, torch.inf
+        tensors = [tensor.to(dtype) for tensor in (query, key, torch.ones(1, 1, heads))]
+        indices, values = torch.ops.opwright.lightning_indexer(
+            *tensors, sparse_count=32, return_value=True
+        )
+        assert indices.flatten().tolist()[:3] == [7, 9, 0]
+        first, second, *rest = values.flatten().tolist()
+        assert math.isnan(first)
+        assert second == math.inf
+        assert {*rest} == {128.0 * heads}
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16", "amx_bf16"])
+def test_nan_scores_of_quantised_keys(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPWRIGHT_CPU_ISA", level)  # it is read at the first call
+    query, key = torch.ones(1, 1, 8, SIZE), torch.ones(1, 32, 1, SIZE)
+    key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, -torch.nan
+    key[0, 11], scales = 448, torch.ones(1, 32, 1)
+    weights = torch.ones(1, 1, 8).bfloat16()
+    query, key = query.to(torch.float8_e4m3fn), key.to(torch.float8_e4m3fn)
+    indices = torch.ops.opwright.quant_lightning_indexer(
+        query, key, weights, weights.float(), scales, sparse_count=4
+    )
+    assert indices.tolist() == [[[[7, 9, 11, 0]]]]
 
 
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
@@ -203,41 +211,30 @@ def test_views_that_start_anywhere() -> None:
     check_indexer(Call(tuple(map(moved, call.tensors)), call.options))
 
 
+@pytest.mark.isolated
 @pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16"])
-def test_instruction_sets(level: str) -> None:
+def test_instruction_sets(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels below the best of this machine, which the other tests run."""
-    output(f"""
-        import os
-        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # before it is looked at
-        torch.set_num_threads(1)
-        from tests.twin.ops.attention.indexer_problems import check_all
-        check_all()
-    """)
+    monkeypatch.setenv("OPWRIGHT_CPU_ISA", level)  # it is read at the first call
+    check_all()
 
 
+# Or torch_npu's own thread would count threads.
+@pytest.mark.isolated(TASK_QUEUE_ENABLE="0")
 def test_results_do_not_depend_on_threads() -> None:
     """Bit by bit, scores included, of both indexers."""
-    script = """
-        import os
-        os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
-        from tests.twin.ops.attention.indexer_problems import (
-            LONG, indexer_call, on_device, quant_call,
-        )
-        calls = [
-            indexer_call(LONG, heads=17, dtype=dtype, sparse_count=1024, return_value=True)
-            for dtype in (torch.bfloat16, torch.float16)
-        ]
-        calls += [
-            quant_call(LONG, heads=17, dtype=dtype)
-            for dtype in (torch.int8, torch.float8_e4m3fn)
-        ]
-        results = []
-        for threads in (1, 2, 4):
-            torch.set_num_threads(threads)
-            found = [on_device(call) for call in calls]
-            results.append([*found[0], *found[1], *found[2:]])
-        for result in results:
-            for tensor, first in zip(result, results[0], strict=True):
-                assert torch.equal(tensor.cpu(), first.cpu())
-    """
-    output(script)
+    plain = [
+        indexer_call(LONG, heads=17, dtype=dtype, sparse_count=1024, return_value=True)
+        for dtype in (torch.bfloat16, torch.float16)
+    ]
+    quantised = [
+        quant_call(LONG, heads=17, dtype=dtype) for dtype in (torch.int8, torch.float8_e4m3fn)
+    ]
+    results: list[list[torch.Tensor]] = []
+    for threads in (1, 2, 4):
+        torch.set_num_threads(threads)
+        pairs = [on_device(call) for call in plain]
+        results.append([*pairs[0], *pairs[1], *(on_device(call) for call in quantised)])
+    for result in results[1:]:
+        for tensor, first in zip(result, results[0], strict=True):
+            assert torch.equal(tensor.cpu(), first.cpu())

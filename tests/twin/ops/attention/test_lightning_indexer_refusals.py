@@ -7,8 +7,14 @@ import torch
 import torch_npu
 
 from tests.reference.problems import lengths
-from tests.twin.on_twin import output
-from tests.twin.ops.attention.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
+from tests.twin.ops.attention.indexer_problems import (
+    LAYOUTS,
+    RAGGED,
+    Call,
+    check_indexer,
+    indexer_call,
+    quant_call,
+)
 from tests.twin.ops.compare import rejects
 
 SEQUENCES = len(RAGGED.keys)
@@ -158,23 +164,17 @@ def test_a_mode_that_its_gradient_does_not_have() -> None:
     )
 
 
+@pytest.mark.isolated(OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
 def test_refusals_of_a_chip() -> None:
     """Ascend950 does not take other numbers of heads, or float32 weights."""
-    script = """
-        from tests.twin.ops.compare import rejects
-        from tests.twin.ops.attention.indexer_problems import (
-            RAGGED, check_indexer, indexer_call, quant_call,
-        )
-        weights = "parameter 'weights' has dtype Float"
-        heads = "has 48 heads; on Ascend950 it must have 8, 16, 24, 32 or 64"
-        for text, call in (
-            (heads, indexer_call(RAGGED, heads=48, sparse_count=16)),
-            (weights, indexer_call(RAGGED, weights=torch.float32, sparse_count=16)),
-        ):
-            rejects(text, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
-        call = quant_call(RAGGED, heads=48, sparse_count=16)
-        operator = torch_npu.npu_quant_lightning_indexer
-        rejects(heads, operator, *call.tensors, 0, 0, **call.options)
-        check_indexer(indexer_call(RAGGED, heads=24, sparse_count=16))
-    """
-    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
+    weights = "parameter 'weights' has dtype Float"
+    heads = "has 48 heads; on Ascend950 it must have 8, 16, 24, 32 or 64"
+    for text, call in (
+        (heads, indexer_call(RAGGED, heads=48, sparse_count=16)),
+        (weights, indexer_call(RAGGED, weights=torch.float32, sparse_count=16)),
+    ):
+        rejects(text, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
+    call = quant_call(RAGGED, heads=48, sparse_count=16)
+    operator = torch_npu.npu_quant_lightning_indexer
+    rejects(heads, operator, *call.tensors, 0, 0, **call.options)
+    check_indexer(indexer_call(RAGGED, heads=24, sparse_count=16))

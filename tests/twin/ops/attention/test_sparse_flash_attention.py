@@ -14,7 +14,6 @@ from torch.profiler import ProfilerActivity, profile
 
 from opwright.reference.sparse_flash_attention import sparse_flash_attention
 from tests.twin.aclnn_calls import call
-from tests.twin.on_twin import output
 from tests.twin.ops.attention.sparse_cases import (
     LAYOUTS,
     SCALE,
@@ -70,16 +69,23 @@ def test_heads(heads: int) -> None:
         compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
 
 
-@pytest.mark.parametrize("level", ["amx_bf16", "avx512_bf16", "avx512", "avx2", "base"])
-def test_heads_of_ascend950(level: str) -> None:
+@pytest.fixture(
+    params=[
+        pytest.param(
+            level, marks=pytest.mark.isolated(OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
+        )
+        for level in ("amx_bf16", "avx512_bf16", "avx512", "avx2", "base")
+    ]
+)
+def ascend950() -> None:
+    """Run on this chip, with each instruction set."""
+
+
+@pytest.mark.usefixtures("ascend950")
+def test_heads_of_ascend950() -> None:
     """Any number up to 128, not only powers of two."""
-    script = """
-        from tests.twin.ops.attention.sparse_cases import Case, compare
-        for heads in (1, 7, 33, 48, 100, 128):
-            for dtype in (torch.bfloat16, torch.float16):
-                compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
-    """
-    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
+    for heads, dtype in itertools.product((1, 7, 33, 48, 100, 128), HALVES):
+        compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
 
 
 def test_without_rope_and_with_own_values() -> None:
@@ -197,9 +203,8 @@ def compare_special(query: torch.Tensor, key: torch.Tensor, sink: float | None =
             torch.testing.assert_close(got, wanted, rtol=1e-2, atol=1e-3, equal_nan=True)
 
 
-@pytest.mark.parametrize("sink", [None, 0.5, -math.inf, math.inf, math.nan])
-def test_scores_that_are_not_finite(sink: float | None) -> None:
-    """As in the reference: -inf in whole tiles or everywhere, inf, NaN, in any tile."""
+def compare_scores_that_are_not_finite(sink: float | None) -> None:
+    """Compare -inf in whole tiles or everywhere, inf and NaN, in any tile."""
     generator = torch.Generator().manual_seed(0)
     query = torch.randn(1, 1, 2, 512, generator=generator) * 0.1
     query[..., 0] = 1
@@ -209,6 +214,11 @@ def test_scores_that_are_not_finite(sink: float | None) -> None:
             changed = key.clone()
             changed[0, special, 0, 0] = value
             compare_special(query, changed, sink)
+
+
+@pytest.mark.parametrize("sink", [None, 0.5, -math.inf, math.inf, math.nan])
+def test_scores_that_are_not_finite(sink: float | None) -> None:
+    compare_scores_that_are_not_finite(sink)
 
 
 def test_slices_of_a_cache_are_not_copied() -> None:
@@ -253,42 +263,29 @@ def test_large_scores() -> None:
         assert torch.equal(out[0, 0, 0].cpu(), key[0, 350, 0].cpu())
 
 
+@pytest.mark.isolated
 @pytest.mark.parametrize("level", ["avx512_bf16", "avx512", "avx2", "base"])
-def test_instruction_sets(level: str) -> None:
+def test_instruction_sets(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level that this machine has, or the one below; the other tests run the best."""
-    script = f"""
-        import os
-        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # read when it is first needed
-        from tests.twin.ops.attention.sparse_cases import compare, of_all_kinds
-        from tests.twin.ops.attention.test_sparse_flash_attention import (
-            test_scores_that_are_not_finite,
-        )
-        for case in of_all_kinds():
-            compare(case)
-        for sink in (None, 0.5, float("-inf")):
-            test_scores_that_are_not_finite(sink)
-    """
-    output(script)
+    monkeypatch.setenv("OPWRIGHT_CPU_ISA", level)  # it is read at the first call
+    for case in of_all_kinds():
+        compare(case)
+    for sink in (None, 0.5, -math.inf):
+        compare_scores_that_are_not_finite(sink)
 
 
+# Or torch_npu's own thread would count threads.
+@pytest.mark.isolated(TASK_QUEUE_ENABLE="0")
 def test_results_do_not_depend_on_threads() -> None:
-    script = """
-        import os
-        from dataclasses import replace
-        os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
-        from tests.twin.ops.attention.sparse_cases import SCALE, of_all_kinds, operands
-        for case in of_all_kinds():
-            for queries in ((1,), (2, 3)):
-                few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=128)
-                tensors, named = operands(few)
-                results = []
-                for threads in (1, 2, 3, 4):
-                    torch.set_num_threads(threads)
-                    out, *_ = torch_npu.npu_sparse_flash_attention(*tensors, SCALE, **named)
-                    results.append(out.cpu())
-                assert all(torch.equal(results[0], other) for other in results[1:])
-    """
-    output(script)
+    for case, queries in itertools.product(of_all_kinds(), ((1,), (2, 3))):
+        few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=128)
+        tensors, named = operands(few)
+        results: list[torch.Tensor] = []
+        for threads in (1, 2, 3, 4):
+            torch.set_num_threads(threads)
+            out, *_ = torch_npu.npu_sparse_flash_attention(*tensors, SCALE, **named)
+            results.append(out.cpu())
+        assert all(torch.equal(results[0], other) for other in results[1:])
 
 
 def test_random_cases() -> None:

@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.on_twin import output
 from tests.twin.ops.attention.sparse_cases import SCALE, Case, operands, refused
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -160,12 +159,7 @@ def test_heads_of_the_usual_chip() -> None:
     check(heads, tensors, named)
 
 
+@pytest.mark.isolated(OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
 def test_blocks_of_ascend950() -> None:
-    script = """
-        from tests.twin.ops.attention.test_sparse_flash_attention_refusals import (
-            Case, check, operands,
-        )
-        block = "parameter 'sparse_block_size' is 2; on Ascend950 it must be 1"
-        check(block, *operands(Case(block=2)))
-    """
-    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
+    block = "parameter 'sparse_block_size' is 2; on Ascend950 it must be 1"
+    check(block, *operands(Case(block=2)))

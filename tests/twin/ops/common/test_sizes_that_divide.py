@@ -212,7 +212,7 @@ def report(family: str) -> None:
 @functools.cache
 def outcomes(family: str) -> dict[int, str]:
     """Return what each call said; of the one during which the process died, the signal."""
-    done = on_twin.run(f"from {__name__} import report\nreport({family!r})")
+    done = on_twin.run(report, family)
     found: dict[int, str] = dict(json.loads(line) for line in done.stdout.splitlines())
     if done.returncode != 0:
         end = signal.Signals(-done.returncode).name if done.returncode < 0 else done.stderr
