@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
+import torch_npu
+from torch_npu.profiler import (
+    ProfilerActivity,
+    ProfilerLevel,
+    _ExperimentalConfig,
+    profile,
+    schedule,
+    tensorboard_trace_handler,
+)
 
 from tests.twin import on_twin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCRIPT = """
-    import sys
-    from torch_npu.profiler import (
-        ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, schedule,
-        tensorboard_trace_handler,
-    )
+Event = dict[str, Any]
+Row = dict[str, str]
 
-    model = torch.nn.Linear(8, 4).npu()
+
+def profile_a_model(folder: str) -> None:
+    """Profile two steps with all that there is, and a call with what there is by default."""
+    model = torch.nn.Linear(8, 4).to("npu")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x = torch.randn(2, 8).npu()
-    graph = torch.npu.NPUGraph()
-    with torch.npu.graph(graph):
-        y = torch.tanh(x)
+    x = torch.randn(2, 8).to("npu")
+    graph = torch_npu.npu.NPUGraph()
+    with torch_npu.npu.graph(graph):
+        torch.tanh(x)
     with profile(
         activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
         schedule=schedule(wait=0, warmup=1, active=2, repeat=1),
@@ -34,35 +44,28 @@ SCRIPT = """
         experimental_config=_ExperimentalConfig(
             profiler_level=ProfilerLevel.Level1, data_simplification=False
         ),
-        on_trace_ready=tensorboard_trace_handler(sys.argv[1]),
+        on_trace_ready=tensorboard_trace_handler(folder),
     ) as profiler:
         for _ in range(3):
             optimizer.zero_grad()
-            model(x).sum().backward()
+            torch.autograd.backward(model(x).sum())
             optimizer.step()
-            side = torch.npu.Stream()
-            with torch.npu.stream(side):
+            with torch_npu.npu.stream(torch_npu.npu.Stream()):
                 torch.erf(x)
             graph.replay()
-            torch.npu.synchronize()
+            torch_npu.npu.synchronize()
             profiler.step()
-    import os
-    os.chdir(sys.argv[1])  # torch_npu keeps a profile without a handler in the current folder
+    os.chdir(folder)  # torch_npu keeps a profile without a handler in the current folder
     with profile(with_stack=True) as short:
         model(x)
-    short.export_stacks(sys.argv[1] + "/stacks.log")
-    short.export_chrome_trace(sys.argv[1] + "/chrome.json")
-"""
-
-Event = dict[str, Any]
-Row = dict[str, str]
+    short.export_stacks(f"{folder}/stacks.log")
+    short.export_chrome_trace(f"{folder}/chrome.json")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("profile")
-    script = SCRIPT.replace("sys.argv[1]", repr(str(folder)))
-    done = on_twin.run_fresh(script)
+    done = on_twin.run(profile_a_model, str(folder))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "ERROR" not in done.stdout + done.stderr
     (found,) = folder.glob("*_ascend_pt/ASCEND_PROFILER_OUTPUT")
