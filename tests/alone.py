@@ -27,4 +27,4 @@ def alone(
     function: Callable[..., object], *arguments: object, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Call the function with arguments that `repr` writes, and with environment variables."""
-    return python(*alone_command(function, *arguments)[1:], **variables)
+    return python("-c", call_of(function, arguments), **variables)

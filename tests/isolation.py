@@ -51,11 +51,11 @@ class Isolation:
         ends = {outcome: text for outcome, text in reports if outcome != "passed"}
         if "failed" in ends:
             pytest.fail(ends["failed"], pytrace=False)
-        if "skipped" in ends:
-            pytest.skip(ends["skipped"])
         if done.returncode or not reports:
             text = f"the process ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
             pytest.fail(text, pytrace=False)
+        if "skipped" in ends:
+            pytest.skip(ends["skipped"])
         return True
 
 

@@ -29,10 +29,11 @@ def test_isolated_tests_end_as_in_their_own_process(
     pytester.makeconftest(CONFTEST)
     shutil.copy(TESTS, pytester.path / "test_isolated.py")
     result = pytester.runpytest_subprocess("-rs")
-    result.assert_outcomes(passed=4, failed=3, skipped=1, xfailed=1)
+    result.assert_outcomes(passed=4, failed=4, skipped=1, xfailed=1)
     output = result.stdout.str()
     assert "assert [1, 2] == [1, 3]" in output  # as pytest explains it
     assert "the process ended with 7" in output
+    assert "the process ended with 9" in output
     assert output.count("before the end") == 2
     assert "not here" in output
     assert "[XPASS(strict)] known" in output

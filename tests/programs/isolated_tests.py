@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -48,6 +49,12 @@ def test_ends_the_process() -> None:
 @isolated
 def test_is_skipped() -> None:
     pytest.skip("not here")
+
+
+@isolated
+def test_is_skipped_before_the_process_fails() -> None:
+    atexit.register(os._exit, 9)
+    pytest.skip("not seen")
 
 
 @isolated

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +10,7 @@ import torch._functorch.config
 import torch_npu
 import torchair
 
+from tests.graph_engine.agreement import give_compilers_time
 from tests.twin.graphs.sparse_attention import check
 
 if TYPE_CHECKING:
@@ -189,25 +188,6 @@ def test_meta_says_what_is_computed(
         assert (one.shape, one.dtype) == (other.shape, other.dtype)
 
 
-def give_the_compiler_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let TorchAir wait longer for g++.
-
-    It allows two minutes for a class, which takes half a minute of processor time: on a busy
-    machine that is too little.
-    """
-
-    def run(
-        command: Sequence[str],
-        *,
-        timeout: float,
-        **options: Any,  # noqa: ANN401 - those of subprocess.run
-    ) -> subprocess.CompletedProcess[Any]:
-        return subprocess.run(command, timeout=10 * timeout, **options)  # noqa: PLW1510
-
-    patched = SimpleNamespace(**{**vars(subprocess), "run": run})
-    monkeypatch.setattr("torchair._ge_concrete_graph.custom_op_compiler.subprocess", patched)
-
-
 def gradients(
     function: Callable[..., torch.Tensor], given: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
@@ -218,11 +198,9 @@ def gradients(
 @pytest.mark.slow
 @pytest.mark.build
 @pytest.mark.isolated
-def test_gradients_of_attention_in_max_autotune_are_those_of_eager(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gradients_of_attention_in_max_autotune_are_those_of_eager() -> None:
     """TorchAir compiles a class for it."""
-    give_the_compiler_more_time(monkeypatch)
+    give_compilers_time()
     torch.manual_seed(0)
     rows = [[0, -1, -1, -1], [1, 0, -1, -1], [2, 0, 1, -1], [3, 1, 0, 2]]
     indices = torch.tensor(rows, dtype=torch.int32).view(1, 4, 1, 4).to("npu")
