@@ -38,6 +38,7 @@ ARCH ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
+CASES ?=
 
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
@@ -60,9 +61,12 @@ GROUPS := $(if $(ARCH),build test wheel,dev)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # pip install, with elapsed and remaining time.
 PACKAGES := $(BIN)/python -m tools.packages
+# A compiler cache, where there is one, knows sources that another clone has compiled: it sees their paths from here.
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+CACHE := CCACHE_BASEDIR="$(CURDIR)" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 # $(call BUILD,FOLDER): build a folder that CMake has configured, and show how much is left.
-BUILD = NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
-CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'aie/*.cpp' 'aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
+BUILD = $(CACHE) NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
+CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'aie/*.cpp' 'aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/aclnn_program/*.cpp' 'examples/aclnn_program/*.h' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
 .PHONY: demo examples test quick setup native native-twin native-tests conformance matrix wheel docs lint format bench clean
 .DEFAULT_GOAL := test
@@ -103,9 +107,10 @@ examples: setup
 	done
 	[[ $${#failed[@]} -eq 0 ]] || { echo "failed: $${failed[*]}"; exit 1; }
 
-# The linters and the libraries without torch are the same for every pair.
-test: setup $(if $(wildcard .sources),,lint) native-tests
-	@echo "[5/5] tests"
+# The linters, which use one core, beside the compiler; both are the same for every pair.
+test: setup
+	@$(MAKE) --no-print-directory --jobs 2 $(if $(wildcard .sources),,lint) native-tests
+	echo "[5/5] tests"
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # The inner loop: without what tests/slow.txt names, which is measured (--record-slow).
@@ -145,7 +150,7 @@ native-twin: build/native/build.ninja
 build/native/build.ninja: | $(STAMPS)/python
 	@PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
 	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" \
-	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja $(LAUNCHER) \
 	  $(if $(ARCH),-DCMAKE_TOOLCHAIN_FILE="$(CURDIR)/native/cmake/$(ARCH).cmake")
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/python
@@ -153,13 +158,13 @@ $(STAMPS)/package: pyproject.toml $(STAMPS)/python
 	PATH="$(BIN):$$PATH" $(PIP) install $(PIP_ARGS) --no-build-isolation -C wheel.cmake=false --editable .
 	touch $@
 
-# The libraries that know no torch, and their scenarios, under each sanitizer. tests/native runs them.
+# The scenarios and the libraries that they link, which know no torch, under each sanitizer. tests/native runs them.
 native-tests: $(STAMPS)/python
 	@echo "[5/5] native scenarios: building with sanitizers"
 	build() {
 	  [[ -f build/$$1/build.ninja ]] || $(BIN)/cmake -S . -B build/$$1 -G Ninja -DOPWRIGHT_TORCH=OFF \
-	    -DOPWRIGHT_TESTS=ON -DOPWRIGHT_SANITIZE=$$2 -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
-	  $(call BUILD,build/$$1)
+	    -DOPWRIGHT_TESTS=ON -DOPWRIGHT_SANITIZE=$$2 -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja $(LAUNCHER)
+	  $(call BUILD,build/$$1) --target tests/native/all
 	}
 	build asan address,undefined
 	build tsan thread
@@ -168,8 +173,10 @@ native-tests: $(STAMPS)/python
 matrix: $(STAMPS)/python
 	@$(BIN)/python -m tools.matrix $(PAIRS)
 
+# CASES="*/float32/*": only these, and the page stays as it is.
 conformance: setup
-	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv
+	@$(BIN)/python -m tests.conformance --jobs $(JOBS) $(if $(CASES),'$(CASES)',--page docs/conformance.md) \
+	  --log build/conformance.tsv --counts build/conformance.json
 
 wheel: native
 	@PATH="$(BIN):$$PATH" $(BIN)/python -m tools.wheel

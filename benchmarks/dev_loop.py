@@ -33,13 +33,13 @@ ops = ow.OperatorSet("dev_loop", version="1.0")
 
 
 @ops.operator(
-    "rms_norm(Tensor x, Tensor gamma, *, float eps=1e-6) -> (Tensor y, Tensor rstd)",
-    aclnn="aclnnDevLoopRmsNorm(x, gamma, eps, y, rstd)",
+    "rms_norm(Tensor x, Tensor gamma, *, float epsilon=1e-6) -> (Tensor y, Tensor rstd)",
+    aclnn="aclnnDevLoopRmsNorm(x, gamma, epsilon, y, rstd)",
     shapes={"x": "*batch, D", "gamma": "D", "y": ow.like("x"), "rstd": "*batch, 1"},
     dtypes={"x": "float32 float16 bfloat16", "gamma": "x", "rstd": "float32"},
 )
-def rms_norm(x, gamma, *, eps=1e-6):
-    rstd = torch.rsqrt(x.float().square().mean(-1, keepdim=True) + eps)
+def rms_norm(x, gamma, *, epsilon=1e-6):
+    rstd = torch.rsqrt(x.float().square().mean(-1, keepdim=True) + epsilon)
     return (x * rstd).to(x.dtype) * gamma * FACTOR, rstd
 
 
@@ -51,8 +51,8 @@ def _(grad, x, gamma, rstd):
     return grad_x.to(x.dtype), (grad * normed).flatten(0, -2).sum(0).to(gamma.dtype)
 
 
-@ops.operator("scale_(Tensor(a!) x, float factor) -> Tensor(a!)", backward={"x": "grad * factor"})
-def scale_(x, factor):
+@ops.operator("rescale_(Tensor(a!) x, float factor) -> Tensor(a!)", backward={"x": "grad * factor"})
+def rescale_(x, factor):
     return x.mul_(factor)
 
 

@@ -31,7 +31,7 @@ import torchair
 from networks import NETWORKS
 from timing import interleaved
 
-from opwright.graph_engine.runner import Runner
+from opwright.graph_engine.running.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

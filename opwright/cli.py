@@ -21,7 +21,7 @@ from opwright import __version__
 from opwright.command_line.errors import refusals
 from opwright.command_line.output import Json, print_error, print_json
 from opwright.command_line.verbs import VERBS
-from opwright.command_line.waiting import waiting
+from opwright.command_line.waiting import show_waiting
 from opwright.errors import OpwrightError
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import check_graph_compiler, check_trace
@@ -48,7 +48,7 @@ KIT = {
     "check": ("opwright.check.command", "check"),
     "import": ("opwright.kit.formats.command", "import_"),
     "export": ("opwright.kit.formats.command", "export"),
-    "proto": ("opwright.graph_engine.proto_command", "proto"),
+    "proto": ("opwright.graph_engine.prototypes.command", "proto"),
     "graph": ("opwright.graph_report.command", "graph"),
     "dump": ("opwright.twin.dump.command", "dump"),
     "op-plugin": ("opwright.kit.op_plugin.command", "op_plugin_app"),
@@ -119,11 +119,11 @@ def add_examples(command: Command, path: str) -> None:
 def say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
     """Print the version, which torch it was built for and what is installed, and end."""
     if wanted:
-        from opwright.pairs import built_for, installed
+        from opwright.pairs import built_for, find_installed
 
         typer.echo(f"opwright {__version__}, built for torch {built_for() or 'unknown'}")
         for package in ("torch", "torch_npu"):
-            typer.echo(f"{package} {installed(package) or 'is not installed'}")
+            typer.echo(f"{package} {find_installed(package) or 'is not installed'}")
         raise typer.Exit
 
 
@@ -174,6 +174,9 @@ def run(  # noqa: PLR0913 - each is an option
     guard: Annotated[
         bool, typer.Option("--guard", help="Find what kernels do outside of their operands.")
     ] = False,
+    order: Annotated[
+        bool, typer.Option("--order", help="Find what streams do to the same memory unordered.")
+    ] = False,
     kernel_checks: Annotated[
         bool, typer.Option("--kernel-checks", help="Check each instruction of Ascend C kernels.")
     ] = False,
@@ -196,6 +199,7 @@ def run(  # noqa: PLR0913 - each is an option
         graph_compiler=graph_compiler
         and check_graph_compiler(graph_compiler, where="--graph-compiler"),
         guard=guard or None,
+        order=order or None,
         kernel_checks=kernel_checks or None,
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
@@ -207,7 +211,7 @@ def doctor(*, as_json: Json = False) -> None:
     """Report what is installed, what is wrong and how to mend it (then the exit code is 1)."""
     from opwright.twin.doctor import diagnose, gather, to_json, to_text
 
-    with waiting("looking at what is installed, trying the twin"):
+    with show_waiting("looking at what is installed, trying the twin"):
         facts = gather(os.environ)
     findings = diagnose(facts)
     typer.echo(to_json(facts, findings) if as_json else to_text(facts, findings))
@@ -260,11 +264,11 @@ def env(
     as_json: Json = False,
 ) -> None:
     """Print the environment variables that put a process on the twin."""
-    from opwright.twin.environment import changed
+    from opwright.twin.environment import find_changed
     from opwright.twin.launch import launch_environment
 
     result = launch_environment(os.environ, read_settings(soc, devices, memory))
-    variables = dict(sorted(changed(os.environ, result).items()))
+    variables = dict(sorted(find_changed(os.environ, result).items()))
     if as_json:
         print_json({"environment": variables})
         return

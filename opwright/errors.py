@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["DiagnosticsError", "OpwrightError", "clipped", "counted", "first_of", "nearest_first"]
+__all__ = [
+    "DiagnosticsError",
+    "OpwrightError",
+    "clip",
+    "first_of",
+    "sort_nearest_first",
+    "write_count",
+]
 
 
 class OpwrightError(Exception):
@@ -26,6 +33,8 @@ class OpwrightError(Exception):
         The value or state that was found, in the form in which the user wrote it.
     allowed
         What would be accepted; empty if that cannot be listed.
+    near
+        The name that may be misspelt: what is allowed is sorted, what resembles it first.
     fix
         What to do, if it depends on the case; otherwise the class has it.
     """
@@ -35,11 +44,17 @@ class OpwrightError(Exception):
     usual_fix: ClassVar[str]
 
     def __init__(
-        self, *, where: str, got: str, allowed: Iterable[str] = (), fix: str | None = None
+        self,
+        *,
+        where: str,
+        got: str,
+        allowed: Iterable[str] = (),
+        near: str | None = None,
+        fix: str | None = None,
     ) -> None:
         self.where = where
         self.got = got
-        self.allowed = tuple(allowed)
+        self.allowed = tuple(allowed) if near is None else sort_nearest_first(near, allowed)
         self.fix = fix or self.usual_fix
         super().__init__(where, got, self.allowed, self.fix)
 
@@ -70,7 +85,10 @@ class DiagnosticsError(OpwrightError):
     ) -> None:
         self.errors = tuple(errors)
         self.warnings = tuple(warnings)
-        counts = [counted(len(self.errors), "error"), counted(len(self.warnings), "warning")]
+        counts = [
+            write_count(len(self.errors), "error"),
+            write_count(len(self.warnings), "warning"),
+        ]
         super().__init__(where=where, got=" and ".join(count for count in counts if count))
 
     def __str__(self) -> str:
@@ -78,20 +96,20 @@ class DiagnosticsError(OpwrightError):
         return "\n\n".join([super().__str__(), *map(str, self.errors), *warnings])
 
 
-def counted(number: int, what: str, plural: str | None = None) -> str:
+def write_count(number: int, what: str, plural: str | None = None) -> str:
     """Write a number of things; nothing for none.
 
-    >>> counted(2, "error"), counted(2, "launch", "launches")
+    >>> write_count(2, "error"), write_count(2, "launch", "launches")
     ('2 errors', '2 launches')
     """
     many = plural or f"{what}s"
     return f"{number} {what if number == 1 else many}" if number else ""
 
 
-def clipped(text: str, most: int) -> str:
+def clip(text: str, most: int) -> str:
     """Return a text, or its first characters.
 
-    >>> clipped("aclnnAdd(const aclTensor *self)", most=8)
+    >>> clip("aclnnAdd(const aclTensor *self)", most=8)
     'aclnnAdd…'
     """
     return text if len(text) <= most else f"{text[:most]}…"
@@ -107,10 +125,10 @@ def first_of(names: Sequence[str], most: int) -> list[str]:
     return [*names[:most], *([f"and {rest} more"] if rest > 0 else [])]
 
 
-def nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:
+def sort_nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:
     """Sort the allowed values, those that resemble the value first.
 
-    >>> nearest_first("Ascend910B5", ["Ascend310P3", "Ascend910A", "Ascend910B4"])
+    >>> sort_nearest_first("Ascend910B5", ["Ascend310P3", "Ascend910A", "Ascend910B4"])
     ('Ascend910B4', 'Ascend910A', 'Ascend310P3')
     """
     rest = sorted(allowed)

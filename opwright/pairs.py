@@ -15,10 +15,10 @@ from pathlib import Path
 __all__ = [
     "Pair",
     "built_for",
-    "installed",
+    "find_installed",
+    "find_mismatched_torch",
     "installed_minor",
     "minor_of",
-    "mismatched_torch",
     "read_pairs",
 ]
 
@@ -63,15 +63,15 @@ def built_for() -> str | None:
     return torch and torch.removeprefix("torch==").removesuffix(".*")
 
 
-def mismatched_torch() -> tuple[str, str] | None:
+def find_mismatched_torch() -> tuple[str, str] | None:
     """Return the minor version that opwright is built for and another one that is installed."""
-    wanted, found = built_for(), installed("torch")
+    wanted, found = built_for(), find_installed("torch")
     if wanted is None or found is None or minor_of(found) == wanted:
         return None
     return wanted, found
 
 
-def installed(package: str) -> str | None:
+def find_installed(package: str) -> str | None:
     """Return the installed version of a package; None without it."""
     try:
         return version(package)
@@ -81,4 +81,4 @@ def installed(package: str) -> str | None:
 
 def installed_minor() -> str:
     """Return the minor version of the installed torch; without one, the newest that is known."""
-    return minor_of(installed("torch") or read_pairs()[-1].torch)
+    return minor_of(find_installed("torch") or read_pairs()[-1].torch)

@@ -6,6 +6,7 @@ It stands outside opwright.twin because pytest imports it in every run, also in 
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,15 @@ from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Generator, Sequence
 
+    from opwright.twin.order import Finding
     from opwright.twin.settings import TwinSettings
 
 __all__ = ["pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 
 # Options that say how the twin is to be; None when not given.
-NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_kernels", "npu_sync")
+NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_kernels", "npu_sync", "npu_order")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="with --npu-twin: run each task at its call",
     )
+    group.addoption(
+        "--npu-order",
+        action="store_true",
+        default=None,
+        help="with --npu-twin: fail a test whose streams use the same memory in no order",
+    )
     checks = parser.getgroup("opwright", "checks of operators")
     checks.addoption(
         "--opwright-check",
@@ -60,7 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the items of --opwright-check."""
+    """Add the items of --opwright-check, and what --npu-order does after each test."""
+    if config.option.npu_order:
+        config.pluginmanager.register(OrderPlugin(), "opwright-order")
     targets: list[str] | None = config.option.opwright_check
     ledger: str | None = config.option.opwright_ledger
     if not targets:
@@ -77,6 +88,29 @@ def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")  # of pytest-xdist, which has the paths already
     if not is_worker and config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
+
+
+class OrderPlugin:
+    """Fails a test in which streams used the same memory although nothing orders them."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None]:
+        """Run the test, then look at what was found since the last one."""
+        try:
+            yield
+        finally:  # also of a test that failed by itself: the next one has nothing to do with it
+            findings = take_findings()
+        if findings:
+            pytest.fail("\n\n".join(map(str, findings)), pytrace=False)
+
+
+def take_findings() -> Sequence[Finding]:
+    """Take what streams did without order since the last time; nothing without torch_npu."""
+    if "torch_npu" not in sys.modules:
+        return ()
+    from opwright.twin import order  # noqa: PLC0415 - importing opwright.twin arms the twin
+
+    return order.take_findings()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -114,5 +148,6 @@ def settings_from(options: Namespace) -> TwinSettings:
         soc=None if soc is None else rules.check_soc(soc, where="--npu-soc"),
         devices=None if devices is None else rules.check_devices(devices, where="--npu-devices"),
         sync=options.npu_sync,
+        order=options.npu_order,
         kernels=kernels,
     )

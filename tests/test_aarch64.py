@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 def test_missing_packages_are_named(absent: tuple[str, ...], packages: list[str]) -> None:
     assert (
-        aarch64.missing_packages(lambda name: None if name in absent else f"/usr/bin/{name}")
+        aarch64.find_missing_packages(lambda name: None if name in absent else f"/usr/bin/{name}")
         == packages
     )
 

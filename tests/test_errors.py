@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from opwright.errors import OpwrightError, clipped, first_of, nearest_first
+from opwright.errors import OpwrightError, clip, first_of, sort_nearest_first
 
 
 def test_nearest_first_keeps_every_name() -> None:
-    assert nearest_first("Mul", ["Add", "Muls", "Sub"]) == ("Muls", "Add", "Sub")
-    assert nearest_first("zzz", ["b", "a"]) == ("a", "b")
+    assert sort_nearest_first("Mul", ["Add", "Muls", "Sub"]) == ("Muls", "Add", "Sub")
+    assert sort_nearest_first("zzz", ["b", "a"]) == ("a", "b")
 
 
 def test_what_is_too_long_is_cut_and_says_so() -> None:
-    assert (clipped("four", 4), clipped("fiver", 4)) == ("four", "five…")
+    assert (clip("four", 4), clip("fiver", 4)) == ("four", "five…")
     assert (first_of(["a", "b"], 2), first_of(["a", "b", "c"], 2)) == (
         ["a", "b"],
         ["a", "b", "and 1 more"],

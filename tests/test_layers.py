@@ -57,7 +57,7 @@ BASE_OF_TWIN = {"autoload", "environment", "settings", "symbols", "toolkit"}
 ALLOWED_UP = {
     ("opwright.kit.declare.to_live", "opwright.kit.derive.derive"),
     ("opwright.kit.declare.to_live", "opwright.kit.live.loading"),
-    ("opwright.kit.declare.to_live", "opwright.kit.live.twin"),
+    ("opwright.kit.declare.to_live", "opwright.kit.live.user_kernels"),
     ("opwright.kit.declare.operator_set", "opwright.kit.live.loading"),
 }
 # Files that name each other, in types alone, and why they are two.
@@ -80,6 +80,9 @@ NATIVE_CIRCLES = {
     ),
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
     frozenset({"native/ascendc/host/exe_graph/runtime", "native/ascendc/host/node"}),
+    # Memory and streams report what happens to the order of tasks, which asks whose memory it is
+    # and on which stream.
+    frozenset(f"native/runtime/{each}" for each in ("memory", "order", "streams")),
 }
 CORE = (
     "aclnn",
@@ -97,7 +100,7 @@ NATIVE_ROOMS = (
     ("runtime",),
     ("support", "tdt", "collective", "nnopbase", "op_compiler", "sparse_attention"),
     ("opapi",),
-    ("user_kernels",),
+    ("user_kernels", "atb"),
     ("graph_engine", "ascendc"),
     ("live",),
 )

@@ -108,7 +108,7 @@ def test_each_torch_has_its_release_of_torch_npu() -> None:
 def test_build_that_pip_offers(requirements: list[str], cuda: str | None) -> None:
     metadata = {"name": "torch", "version": "2.13.0", "requires_dist": requirements}
     report = json.dumps({"install": [{"metadata": metadata}]})
-    assert preflight.offered_cuda(report) == cuda
+    assert preflight.find_required_cuda(report) == cuda
 
 
 def test_a_torch_that_is_installed_needs_no_room_again() -> None:

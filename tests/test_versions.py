@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+import pytest
 
 from opwright.pairs import installed_minor, minor_of, read_pairs
 from tests import by_version
+from tests.where import Where, has
 from tools import matrix
+from tools.repository import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,20 +51,24 @@ def test_every_entry_names_tests_that_exist() -> None:
 
 
 def test_features_are_found_without_an_import() -> None:
-    assert by_version.has("json.decoder:JSONDecoder")
-    assert not by_version.has("json.decoder:Absent")
-    assert not by_version.has("json.absent")
-    assert not by_version.has("absent_package.module")
+    assert has("json.decoder:JSONDecoder")
+    assert not has("json.decoder:Absent")
+    assert not has("json.absent")
+    assert not has("absent_package.module")
 
 
 def test_an_entry_is_about_ranges_of_versions_and_features() -> None:
-    def entry(**fields: str) -> by_version.Entry:
-        return by_version.Entry(tests=("t",), reason="r", **fields)  # type: ignore[arg-type]  # a table of fields
+    assert Where().is_here()
+    assert Where(torch=">=2.7").is_here()
+    assert not Where(torch="<2.7").is_here()
+    assert Where(python=">=3.10", lacks="json.absent").is_here()
+    assert not Where(lacks="json.decoder").is_here()
+    assert Where.of({"torch": "<2.7", "reason": "r"}, ("reason",)) == Where(torch="<2.7")
 
-    assert entry(torch=">=2.7").applies()
-    assert not entry(torch="<2.7").applies()
-    assert entry(python=">=3.10", lacks="json.absent").applies()
-    assert not entry(lacks="json.decoder").applies()
+
+def test_a_misspelt_key_is_an_error() -> None:
+    with pytest.raises(ValueError, match="unknown keys \\['pyton'\\]; allowed"):
+        Where.of({"pyton": "<3.12", "reason": "r"}, ("reason",))
 
 
 def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
@@ -84,6 +94,19 @@ def test_tests_that_run_again_have_their_last_outcome(tmp_path: Path) -> None:
     assert matrix.count([again, first]) == matrix.count([first])
 
 
+def test_results_of_other_machines_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "RESULTS", tmp_path)
+    for pair in ("2.14.0/3.13", "2.7.1/3.11"):
+        text = json.dumps(asdict(matrix.Result(pair, "2.7.1.post10")))
+        matrix.result_file(pair).write_text(text, encoding="utf-8")
+    assert [result.pair for result in matrix.read_stored_results()] == ["2.7.1/3.11", "2.14.0/3.13"]
+
+
+def test_the_page_is_made_from_the_results_in_git() -> None:
+    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+    assert page == matrix.page(matrix.read_stored_results())
+
+
 def test_the_page_shows_pairs_suites_and_failures() -> None:
     steps = dict.fromkeys(matrix.STEPS, True)
     result = matrix.Result(
@@ -93,9 +116,15 @@ def test_the_page_shows_pairs_suites_and_failures() -> None:
         steps=steps,
         suites={"kit/live": {"passed": 199, "failed": 1, "skipped": 7}},
         failures=["tests.kit.live.test_a::test_two"],
+        conformance={"passed": 2997, "supported": 3000},
+        commit="0123abcd",
     )
     text = matrix.page([result])
-    assert "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes | 199 of 200, 99.5% |\n" in text
+    row = (
+        "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes |"
+        " 199 of 200, 99.5% | 2997 of 3000, 99.9% | 0123abcd |\n"
+    )
+    assert row in text
     assert "Left out with 2.10.0/3.11: `tests/twin/graphs`.\n" in text
     assert "| kit/live | 199 of 200, 99.5% |\n" in text
     assert "* 2.10.0/3.11: `tests.kit.live.test_a::test_two`\n" in text
@@ -107,5 +136,6 @@ def test_an_emulated_pair_has_a_tree_and_a_row_of_its_own() -> None:
     assert matrix.order_of("2.10.0/3.11") < matrix.order_of(pair) < matrix.order_of("2.10.0/3.12")
     steps = {"setup": True, "demo": True, "examples": False}
     text = matrix.page([matrix.Result(pair, "2.10.0.post7", steps=steps)])
-    assert "| 2.10.0, 2.10.0.post7 | 3.11, aarch64 | yes | yes | not run | no |  |\n" in text
+    row = "| 2.10.0, 2.10.0.post7 | 3.11, aarch64 | yes | yes | not run | no |  | not run |  |\n"
+    assert row in text
     assert "qemu-user emulates another processor" in text

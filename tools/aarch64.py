@@ -50,7 +50,7 @@ def python_packages(version: str) -> list[str]:
     return [f"python{version}-venv", f"python{version}-dev", "libstdc++6", "libgomp1"]
 
 
-def missing_packages(find: Callable[[str], str | None] = shutil.which) -> list[str]:
+def find_missing_packages(find: Callable[[str], str | None] = shutil.which) -> list[str]:
     """Return the packages of this machine's Debian that are not installed."""
     return [package for program, package in PROGRAMS.items() if find(program) is None]
 

@@ -42,7 +42,7 @@ ATTRIBUTE = re.compile(r"\[ \[ .*? \] \]|__attribute__ \( \( .*? \) \)(?! \))")
 INNER = re.compile(r"detail|machine|_|opwright", re.IGNORECASE)
 
 
-def preprocessed() -> str:
+def preprocess() -> str:
     """Return what the compiler reads of all headers."""
     source = "".join(f'#include "{name}"\n' for name in INCLUDED)
     command = [*find_compiler({}), "-std=c++17", "-E", "-x", "c++", "-"]
@@ -100,16 +100,16 @@ def name_of(words: list[str]) -> str | None:
     depth = 0
     for index, word in enumerate(words):
         if word == "(" and depth == 0:
-            return capitalized(words[index - 1 : index])
+            return capitalize(words[index - 1 : index])
         depth += (word in "<(") - (word in ">)")
         if depth == 0 and word in {"class", "struct"}:
-            return capitalized(words[index + 1 :])
+            return capitalize(words[index + 1 :])
         if depth == 0 and word in {"=", "using"}:
             return None
     return None
 
 
-def capitalized(words: list[str]) -> str | None:
+def capitalize(words: list[str]) -> str | None:
     """Return the first word with a capital letter."""
     return next((word for word in words if re.fullmatch(r"[A-Z]\w*", word)), None)
 
@@ -117,7 +117,7 @@ def capitalized(words: list[str]) -> str | None:
 def main() -> None:
     """Write the page, or return whether it is up to date."""
     found: dict[str, dict[Path, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for file, words in declarations(preprocessed()):
+    for file, words in declarations(preprocess()):
         name = name_of(words)
         if name is not None and not name.isupper() and not INNER.match(name):
             found[TITLES.get(file.parts[0], "")][file].add(name)

@@ -31,19 +31,19 @@ PAGES = ROOT / "docs" / "checks"
 INDEX = "README.md"
 
 
-def broken_operators() -> dict[str, dict[str, list[str]]]:
+def find_broken_operators() -> dict[str, dict[str, list[str]]]:
     """Return the broken operators, as operator and file, by row/kind and folder."""
     found: dict[str, dict[str, list[str]]] = {}
     for folder in (CORPUS, GUARDED):
         for file in sorted((ROOT / folder).glob("*.py")):
             shown = "kernels.cpp" if folder == GUARDED else file.name
-            for name, kind in broken_of(file).items():
+            for name, kind in read_broken(file).items():
                 there = found.setdefault(kind, {}).setdefault(folder, [])
                 there.append(f"`{name}` in {shown}")
     return found
 
 
-def broken_of(file: Path) -> dict[str, str]:
+def read_broken(file: Path) -> dict[str, str]:
     """Return what the table BROKEN of a file has: the row/kind of each operator."""
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         match node:
@@ -85,18 +85,18 @@ def index(rows: Sequence[Row]) -> str:
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
-    examples = broken_operators()
+    examples = find_broken_operators()
     return {INDEX: index(ROWS), **{f"{row.name}.md": page(row, examples) for row in ROWS}}
 
 
-def written() -> dict[str, str]:
+def write_pages() -> dict[str, str]:
     """Return the pages that are there."""
     return {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
 
 
 def main() -> None:
     """Write what changed and remove pages of rows that are gone; or report that there is any."""
-    wanted, there = pages(), written()
+    wanted, there = pages(), write_pages()
     changed = sorted(
         name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)
     )

@@ -153,20 +153,20 @@ def problems(files: Mapping[str, str], others: Iterable[str] = ()) -> list[Probl
     for name, page in pages.items():
         found += [Problem(name, line, text) for line, text in page.lists]
         for line, target in page.targets:
-            wrong = wrong_with(target, name, pages, there)
+            wrong = explain_wrong(target, name, pages, there)
             if wrong:
                 found.append(Problem(name, line, f"{target}: {wrong}"))
     return sorted(found, key=lambda problem: (problem.file, problem.line))
 
 
-def wrong_with(target: str, name: str, pages: Mapping[str, Page], there: set[str]) -> str:
+def explain_wrong(target: str, name: str, pages: Mapping[str, Page], there: set[str]) -> str:
     """Return what is wrong with a link of a file; empty if nothing is."""
     if SCHEME.match(target):
         return ""
     if target.startswith("/"):
         return "write it relative to the file"
     path, _, anchor = unquote(target).partition("#")
-    to = resolved(name, path)
+    to = resolve(name, path)
     if to not in there:
         return "there is no such file in the repository"
     if anchor and to not in pages:
@@ -181,7 +181,7 @@ def folders_of(files: Iterable[str]) -> set[str]:
     return {str(folder) for name in files for folder in PurePosixPath(name).parents}
 
 
-def resolved(name: str, path: str) -> str:
+def resolve(name: str, path: str) -> str:
     """Return the path in the repository that a file means by a relative one."""
     if not path:
         return name

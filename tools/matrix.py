@@ -8,10 +8,10 @@
     python -m tools.matrix 2.10.0/3.11/aarch64   for another processor, which this machine emulates
     python -m tools.matrix --page-only           from the results that are there
 
-Each pair has its own tree (build/pairs), in which `make demo`, all tests and the examples run. The
-results stay there, so that the page can be written again and pairs can be added. On an emulated
-processor, where everything takes many times as long, the tests are left out, and all
-examples but EMULATED_EXAMPLES.
+Each pair has its own tree (build/pairs), in which `make demo`, all tests, the examples and
+PyTorch's own tests in float32 run. The results stand in tests/matrix, so that a pair can be run on
+one machine and the next one on another. On an emulated processor, where everything takes many times
+as long, the tests are left out, and all examples but EMULATED_EXAMPLES.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xml.etree import ElementTree as ET
 import tomli
 
 from opwright.pairs import read_pairs
-from tools.aarch64 import missing_packages
+from tools.aarch64 import find_missing_packages
 from tools.preflight import npu_release
 from tools.repository import ROOT
 
@@ -39,14 +39,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TREES = ROOT / "build" / "pairs"
-RESULTS = "matrix.json"
+RESULTS = ROOT / "tests" / "matrix"  # a file for each pair, in git
 REPORT = "tests-{}.xml"  # of a run; tests that run again have the outcome of the last one
 DEFAULT = "2.13.0/3.11"
 # Those that well-known projects on Ascend pin, the default and the newest.
 PAIRS = ("2.7.1/3.11", "2.9.0/3.11", "2.10.0/3.11", "2.10.0/3.12", DEFAULT, "2.14.0/3.13")
 # On other processors; the newest torch whose wheel for it needs no CUDA.
 EMULATED = ("2.10.0/3.11/aarch64",)
-STEPS = ("setup", "demo", "test", "examples")
+STEPS = ("setup", "demo", "test", "examples", "conformance")
+EMULATED_STEPS = ("setup", "demo", "examples")
+QUICK_STEPS = ("setup", "demo", "test")
+CONFORMANCE = "conformance.json"  # the counts, below a tree's build folder
+CASES = "*/float32/*"
 # Nets are trained, and operators in Ascend C run; `make demo` has wheels and compiled graphs.
 EMULATED_EXAMPLES = ("ascend_c", "training")
 STATES = {True: "yes", False: "no", None: "not run"}
@@ -59,7 +63,9 @@ PYTHON=python3.12`; the pair then has a tree of its own below `build/pairs`, and
 they are. In an environment that has torch and torch_npu, `pip install .` builds for those.
 
 `test` says whether no test failed, `tests` how many passed of those that apply; "quick" leaves out
-those that take longer than two seconds. The torch_npu of a row is the release that was tested.
+those that take longer than two seconds. `conformance` has PyTorch's own tests in float32: how many
+pass of those that this torch_npu supports. The torch_npu of a row is the release that was tested,
+at the commits in the last column.
 """
 
 
@@ -74,6 +80,8 @@ class Result:
     steps: dict[str, bool] = field(default_factory=dict)
     suites: dict[str, dict[str, int]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    conformance: dict[str, int] = field(default_factory=dict)  # passed, supported
+    commit: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,11 @@ class Parts:
     def tree(self) -> str:
         """The name of the folder below build/pairs."""
         return "-".join(filter(None, ["torch", self.torch, "python", self.python, self.arch]))
+
+    @property
+    def result(self) -> str:
+        """The name of the file in tests/matrix."""
+        return "-".join(filter(None, [self.torch, self.python, self.arch])) + ".json"
 
 
 def tree_of(pair: str) -> Path:
@@ -115,13 +128,13 @@ def make(pair: str, goal: str, *variables: str) -> bool:
     return done.returncode == 0
 
 
-def reason_to_leave_out(pair: str) -> str:
+def find_reason_to_leave_out(pair: str) -> str:
     """Return what this machine lacks for a pair; an empty text if nothing."""
     parts = Parts.of(pair)
     python = f"python{parts.python}"
     if shutil.which(python, path=os.environ["PATH"]) is None:
         return f"there is no {python} on the PATH"
-    missing = missing_packages() if parts.arch else []
+    missing = find_missing_packages() if parts.arch else []
     return f"apt-get install {' '.join(missing)} comes first" if missing else ""
 
 
@@ -137,8 +150,10 @@ def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
 def run_again(pair: str) -> Result:
     """Run the steps that did not succeed once more; of the tests, the files in which one failed."""
     result = read_result(result_file(pair))
-    if any(name.startswith("::") for name in result.failures):
-        # A file that cannot be imported has no module, and ends a run before its first test.
+    unreadable = any(name.startswith("::") for name in result.failures)
+    if unreadable or (result.suites and not reports_of(pair)):
+        # A file that cannot be imported has no module, and ends a run before its first test; and
+        # the reports of pytest may be on another machine.
         return run_pair(pair, quick=result.quick, left_out=result.left_out)
     steps = [
         step
@@ -150,11 +165,10 @@ def run_again(pair: str) -> Result:
 
 
 def steps_of(pair: str, *, quick: bool) -> list[str]:
-    """Return the steps for a pair: no examples in a quick run, no tests where it is emulated."""
-    left_out = {"examples"} if quick else set()
+    """Return the steps for a pair: fewer in a quick run, and no tests where it is emulated."""
     if Parts.of(pair).arch:
-        left_out.add("test")
-    return [step for step in STEPS if step not in left_out]
+        return list(EMULATED_STEPS)
+    return list(QUICK_STEPS if quick else STEPS)
 
 
 def ignore(paths: Sequence[str]) -> list[str]:
@@ -169,17 +183,51 @@ def run_steps(result: Result, steps: Sequence[str], arguments: Sequence[str]) ->
     variables = {
         "test": [f"PYTEST_ARGS={' '.join([f'--junitxml={report}', *arguments])}"],
         "examples": ["VERB=test"],
+        "conformance": [f"CASES={CASES}"],
     }
     if Parts.of(result.pair).arch:
         variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
-    outcomes = dict(result.steps)
+    outcomes, before = dict(result.steps), read_commit()
+    (tree_of(result.pair) / "build" / CONFORMANCE).unlink(missing_ok=True)
     for step in steps:
         goal = "quick" if result.quick and step == "test" else step
         outcomes[step] = make(result.pair, goal, *variables.get(step, []))
         if step == "setup" and not outcomes[step]:
             break
     suites, failures = count(reports_of(result.pair))
-    return replace(result, steps=outcomes, suites=suites, failures=failures)
+    return replace(
+        result,
+        steps=outcomes,
+        suites=suites,
+        failures=failures,
+        conformance=read_conformance(result.pair) or result.conformance,
+        commit=join_commits(result.commit, before),
+    )
+
+
+def read_conformance(pair: str) -> dict[str, int]:
+    """Return what PyTorch's own tests have counted in this run; nothing if they did not run."""
+    file = tree_of(pair) / "build" / CONFORMANCE
+    if not file.is_file():
+        return {}
+    counts = json.loads(file.read_text(encoding="utf-8"))
+    return {name: counts[name] for name in ("passed", "supported")}
+
+
+def join_commits(first: str, last: str) -> str:
+    """Show the commits that steps were run at.
+
+    >>> join_commits("", "0123abcd"), join_commits("4567cdef", "0123abcd")
+    ('0123abcd', '4567cdef, 0123abcd')
+    """
+    return ", ".join(dict.fromkeys(filter(None, [*first.split(", "), last])))
+
+
+def read_commit() -> str:
+    """Return the commit of this repository and whether files differ; nothing where git has none."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def reports_of(pair: str) -> list[Path]:
@@ -224,16 +272,15 @@ def file_of(test: str) -> str:
     return f"{folders.replace('.', '/')}/test_{module.partition('.')[0]}.py"
 
 
-def stored_results() -> list[Result]:
+def read_stored_results() -> list[Result]:
     """Return what was stored for all pairs, the oldest torch first."""
-    files = [*TREES.glob(f"*/{RESULTS}"), result_file(DEFAULT)]
-    found = [read_result(file) for file in files if file.is_file()]
+    found = [read_result(file) for file in RESULTS.glob("*.json")]
     return sorted(found, key=lambda result: order_of(result.pair))
 
 
 def result_file(pair: str) -> Path:
     """Return where the result of a pair is stored."""
-    return (ROOT / "build" if pair == DEFAULT else tree_of(pair)) / RESULTS
+    return RESULTS / Parts.of(pair).result
 
 
 def read_result(file: Path) -> Result:
@@ -249,14 +296,16 @@ def order_of(pair: str) -> tuple[list[int], str]:
 
 def page(results: list[Result]) -> str:
     """Return the text of docs/versions.md."""
-    lines = [INTRODUCTION, "| torch, torch_npu | Python | " + " | ".join(STEPS) + " | tests |"]
-    lines.append("|---|---|" + "---|" * len(STEPS) + "--:|")
+    columns = ["torch, torch_npu", "Python", *STEPS[:-1], "tests", STEPS[-1], "commit"]
+    lines = [INTRODUCTION, f"| {' | '.join(columns)} |"]
+    lines.append("|---|---|" + "---|" * len(STEPS[:-1]) + "--:|--:|---|")
     for result in results:
         parts = Parts.of(result.pair)
-        steps = [STATES[result.steps.get(step)] for step in STEPS]
+        steps = [STATES[result.steps.get(step)] for step in STEPS[:-1]]
         tests = share(totals(result)) + " (quick)" * result.quick
         python = ", ".join(filter(None, [parts.python, parts.arch]))
         cells = [f"{parts.torch}, {result.torch_npu}", python, *steps, tests]
+        cells += [show_conformance(result.conformance), result.commit]
         lines.append(f"| {' | '.join(cells)} |")
     if any(Parts.of(result.pair).arch for result in results):
         examples = ", ".join(f"`{name}`" for name in EMULATED_EXAMPLES)
@@ -283,6 +332,14 @@ def page(results: list[Result]) -> str:
         lines += ["", "Without a reason yet:", ""]
         lines += [f"* {pair}: `{name}`" for pair, name in unexplained]
     return "\n".join(lines) + "\n"
+
+
+def show_conformance(counts: dict[str, int]) -> str:
+    """Show the cases that passed of those that are supported."""
+    if not counts:
+        return STATES[None]
+    passed, supported = counts["passed"], counts["supported"]
+    return f"{passed} of {supported}, {passed / supported:.1%}" if supported else "none"
 
 
 def totals(result: Result) -> Counter[str]:
@@ -337,7 +394,7 @@ def main() -> int:
     options = parser.parse_args()
     failed = False
     for pair in () if options.page_only else options.pairs or (*PAIRS, *EMULATED):
-        if reason := reason_to_leave_out(pair):
+        if reason := find_reason_to_leave_out(pair):
             print(f"{pair}: left out, {reason}")
             continue
         print(pair, flush=True)
@@ -347,8 +404,9 @@ def main() -> int:
             result = run_pair(pair, quick=options.quick, left_out=options.without)
         failed |= not all(result.steps.values())
         text = json.dumps(asdict(result), indent=1) + "\n"
+        RESULTS.mkdir(exist_ok=True)
         result_file(pair).write_text(text, encoding="utf-8")
-    options.page.write_text(page(stored_results()), encoding="utf-8")
+    options.page.write_text(page(read_stored_results()), encoding="utf-8")
     return 1 if failed else 0
 
 

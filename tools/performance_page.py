@@ -51,7 +51,7 @@ def scripts(names: list[str]) -> list[Path]:
     return [found[name] for name in names or found]
 
 
-def measured(script: Path) -> tuple[str, bool]:
+def measure(script: Path) -> tuple[str, bool]:
     """Run a benchmark on the twin; return what it prints, also shown here, and if it succeeded."""
     command = ["opwright", "run", "--", sys.executable, str(RUNNER), str(script)]
     lines = []
@@ -88,7 +88,7 @@ def main() -> None:
     sections, failed = summary(written), []
     for script in scripts(options.names):
         print(f"\n== {script.stem}", flush=True)
-        printed, kept = measured(script)
+        printed, kept = measure(script)
         sections.append(section(script, printed))
         if not kept:
             failed.append(script.name)

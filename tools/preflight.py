@@ -23,8 +23,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from opwright.pairs import Pair, installed, read_pairs
-from tools.aarch64 import missing_packages
+from opwright.pairs import Pair, find_installed, read_pairs
+from tools.aarch64 import find_missing_packages
 
 COMPILER_MAJOR = 11  # of g++: the oldest that torch's headers were tried with
 # torch, torch_npu and tools unpacked (3), downloads (1), native build and the sample's venv (2)
@@ -162,7 +162,7 @@ def gather(venv: Path, pair: tuple[str, str], arch: str) -> Facts:
         disk=shutil.disk_usage(venv.parent).free,
         memory=available_memory(),
         torch_present=any(venv.glob("lib/python*/site-packages/torch/version.py")),
-        missing=tuple(missing_packages()) if arch else (),
+        missing=tuple(find_missing_packages()) if arch else (),
     )
 
 
@@ -196,7 +196,7 @@ def available_memory() -> int:
     return machine if text == "max" else min(machine, int(text))
 
 
-def offered_cuda(report: str) -> str | None:
+def find_required_cuda(report: str) -> str | None:
     """Name the CUDA packages that torch in a pip report asks for; None for a CPU build."""
     requirements = [
         requirement
@@ -219,7 +219,7 @@ def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem
 
     Return nothing if this Python already has that release.
     """
-    if (installed("torch") or "").partition("+")[0] == version:
+    if (find_installed("torch") or "").partition("+")[0] == version:
         return []
     command = [
         sys.executable,
@@ -242,7 +242,7 @@ def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem
     if asked.returncode != 0:
         what = f"pip finds no torch {version}:\n{asked.stderr.strip()}"
         return [Problem(what, "check the network and the package index (pip config list)")]
-    cuda = offered_cuda(asked.stdout)
+    cuda = find_required_cuda(asked.stdout)
     needed = DISK_GIB + CUDA_GIB
     if cuda is None:
         return []

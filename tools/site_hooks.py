@@ -81,7 +81,7 @@ class SiteLinks(Treeprocessor):
         """Return the path in the repository that an address means; empty if it means none."""
         if links.SCHEME.match(address) or address.startswith(("#", "/")):
             return ""
-        return links.resolved(str(self.source()), address.partition("#")[0])
+        return links.resolve(str(self.source()), address.partition("#")[0])
 
     def address(self, address: str) -> str:
         """Return an address for the page's place in the site."""

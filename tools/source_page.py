@@ -21,11 +21,10 @@ if __name__ == "__main__":
 
 import opwright.graph_engine.kernels
 import opwright.graph_engine.legacy.kernels
-from opwright.aclnn.known import known_sources
+from opwright.aclnn.known import read_known_sources
 from opwright.aclnn.sources import Form, form_of
-from opwright.graph_engine.kernel_modules import load_kernels
 from opwright.graph_engine.legacy.kernels.table import LEGACY
-from opwright.graph_engine.table import TABLE
+from opwright.graph_engine.table import TABLE, load_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +78,7 @@ def functions() -> tuple[Entry, ...]:
     family = dict(families())
     return tuple(
         Entry(name, family.get(name.removeprefix("aclnn"), "composed by a macro"), source)
-        for name, source in known_sources().items()
+        for name, source in read_known_sources().items()
     )
 
 

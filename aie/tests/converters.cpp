@@ -50,6 +50,19 @@ const auto g_converters =
                    ctx->AssociateValueAndVar(nullptr, arguments[0]);
                    return true;
                  })
+        .pattern("aten::atanh(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* n, args& arguments) {
+                   ctx->AssociateValueAndVar(n->outputs()[0], arguments[0]);
+                   ctx->AssociateValueAndVar(n->outputs()[0], arguments[0]);
+                   return true;
+                 })
+        .pattern("aten::acosh(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* n, args& arguments) {
+                   static torch::jit::Graph other;
+                   ctx->AssociateValueAndVar(n->outputs()[0], arguments[0]);
+                   ctx->AssociateValueAndVar(other.addInput(), arguments[0]);
+                   return true;
+                 })
         .pattern("aten::tanh(Tensor self) -> Tensor", [](ConversionCtx*, const Node*, args&) -> bool { throw 42; });
 
 bool declines(ConversionCtx*, const Node*, args&) {

@@ -63,7 +63,7 @@ class Model(nn.Module):
 def print_outcomes(library: str) -> None:
     """Print the result of each operator, or its error."""
     load(library)
-    for name in ("erf", "sin", "exp", "asin", "sinh", "cosh", "asinh", "tanh"):
+    for name in ("erf", "sin", "exp", "asin", "sinh", "cosh", "asinh", "atanh", "acosh", "tanh"):
         module = traced(Model(getattr(torch, name)), torch.ones(2))
         try:
             compiled = torch_aie.compile(module, inputs=[torch.ones(2)])
@@ -93,6 +93,10 @@ def outcomes(library: Path) -> processes.Done:
         ("cosh", ": the tensor is null"),
         ("asinh", "aten::asinh(%x) at <here>:"),
         ("asinh", ": AssociateValueAndVar: the value is null"),
+        ("atanh", "aten::atanh(%x) at <here>:"),
+        ("atanh", " has a value already; a converter associates each output of its own node once"),
+        ("acosh", "aten::acosh(%x) at <here>:"),
+        ("acosh", ": its converter associated a value that is no output of the node"),
         ("tanh", "aten::tanh(%x) at <here>:"),
         ("tanh", ": int was thrown; throw a std::exception or use TORCH_CHECK"),
     ],

@@ -6,6 +6,7 @@
 #   bash run.sh clean       removes what these made
 #
 #   --checks                with each instruction of the kernels checked
+#   --built                 takes what the run before built
 #
 # It uses the `opwright` on the PATH and the Python beside it, which has torch and torch_npu.
 set -euo pipefail
@@ -14,19 +15,25 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 needs+=(g++)
 
 build() {
-    local option
+    local option built=no package=$PWD/build/package/vendors/opwright_examples
     for option in "$@"; do
         case "$option" in
             --checks) twin=(--kernel-checks) ;;
+            --built) built=yes ;;
             *) unknown "$option" ;;
         esac
     done
+    if [ "$built" = yes ]; then
+        [ -x build/venv/bin/python ] || fail "nothing is built yet; leave out --built"
+        export ASCEND_CUSTOM_OPP_PATH=$package
+        return
+    fi
     # Files that an earlier run left would be taken for this run's.
     rm -rf build/dist build/project
 
     step "Building the operator project: op_host and op_kernel"
     opwright ascendc build . --out build/package
-    export ASCEND_CUSTOM_OPP_PATH=$PWD/build/package/vendors/opwright_examples
+    export ASCEND_CUSTOM_OPP_PATH=$package
 
     step "Building the wheel of the declared operators"
     # In a copy, where the folder generated/ is in nobody's way.

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime/device.h"
 #include "runtime/gil.h"
 
 namespace opwright::collective {
@@ -33,9 +34,10 @@ Handles<Communicator>& communicators() {
   return *instance;
 }
 
-Communicator::Communicator(std::string identity, std::string name, uint32_t rank, Links links, Limit limit)
+Communicator::Communicator(std::string identity, std::string name, int device, uint32_t rank, Links links, Limit limit)
     : identity_(std::move(identity)),
       name_(std::move(name)),
+      device_(device),
       rank_(rank),
       limit_(limit),
       wake_(make_event()),
@@ -48,12 +50,17 @@ void Communicator::begin(Agreement& agreement) {
   if (agreement.call != Call::kPointToPoint) agreement.number = ++number_;
 }
 
-void Communicator::fail(const Agreement& agreement, const Error& error) {
-  const std::string reason = text(error.text(), " (rank ", rank_, " of ", size(), " of communicator '", name_, "', in ",
-                                  agreement.shown(), ")");
-  for (Link& link : links_) link.end(Kind::kFailure, error.text());
+void Communicator::fail(const std::string& place, const Error& error) {
+  const std::string reason =
+      text(error.text(), " (rank ", rank_, " of ", size(), " of communicator '", name_, "', in ", place, ")");
+  for (Link& link : links_) link.end(Kind::kFailure, text("in ", place, ": ", error.text()));
   const std::lock_guard<std::mutex> lock(mutex_);
   failure_ = Error(error.code(), reason);
+}
+
+void Communicator::give_up(const std::string& caller, const std::string& reason) {
+  const Turn turn = take_turn();
+  if (!failure()) fail(caller, Error(HCCL_E_INTERNAL, reason));  // otherwise the others know already
 }
 
 std::optional<Error> Communicator::failure() const {
@@ -93,6 +100,11 @@ void Communicator::destroy() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!failure_) streams = streams_;
+    if (!failure_ && has_operators_) {
+      for (const auto& stream : opwright::streams().all()) {
+        if (stream->device() == device_) streams.push_back(stream);
+      }
+    }
   }
   const auto end = std::chrono::steady_clock::now() + kDrain;
   for (const auto& known : streams) {
@@ -107,8 +119,8 @@ void Communicator::destroy() {
   }
   wake();
   const GilRelease released;
-  const std::lock_guard<std::mutex> lock(running_);  // a call that waits for another rank gives up at once
-  if (failure()) return;                             // the others know
+  const Turn turn = take_turn();  // a call that waits for another rank gives up at once
+  if (failure()) return;          // the others know
   for (Link& link : links_) link.end(Kind::kFarewell, std::string());
 }
 

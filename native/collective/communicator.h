@@ -5,6 +5,7 @@
 // The first error breaks a communicator: the others learn why, and every later call fails with the same reason.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <map>
@@ -26,13 +27,19 @@ class Exchange;
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   // `identity` is the same on all ranks and distinguishes this communicator from all others of the machine.
-  Communicator(std::string identity, std::string name, uint32_t rank, Links links, Limit limit);
+  Communicator(std::string identity, std::string name, int device, uint32_t rank, Links links, Limit limit);
   ~Communicator();
 
   uint32_t rank() const noexcept { return rank_; }
   uint32_t size() const noexcept { return static_cast<uint32_t>(links_.size()); }
   const std::string& identity() const noexcept { return identity_; }
   const std::string& name() const noexcept { return name_; }
+  // The device of this rank; -1 if none was set when the communicator was made.
+  int device() const noexcept { return device_; }
+
+  // While it lives no other thread's call uses the links: for an operator that makes several.
+  using Turn = std::unique_lock<std::recursive_mutex>;
+  Turn take_turn() { return Turn(running_); }
 
   // Runs one call on the calling thread: `body` gets an Exchange. A collective gets the next number.
   template <class Body>
@@ -40,6 +47,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   // Remembers who uses it: the end waits for these streams.
   void used_by(const std::shared_ptr<Stream>& stream);
+  // The same for an operator, of which only the device is known before it runs.
+  void used_by_operators() noexcept { has_operators_ = true; }
+  // Breaks it for a caller that fails where the other ranks wait for its next call.
+  void give_up(const std::string& caller, const std::string& reason);
   // Why it is broken, if it is.
   std::optional<Error> failure() const;
   void require_usable() const;
@@ -57,17 +68,19 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
  private:
   friend class Exchange;
   void begin(Agreement& agreement);
-  void fail(const Agreement& agreement, const Error& error);
+  void fail(const std::string& place, const Error& error);
   void wake() noexcept;
   bool closing() const;
 
   const std::string identity_;
   const std::string name_;
+  const int device_;
   const uint32_t rank_;
   const Limit limit_;
   const Fd wake_;  // an eventfd, readable from when the communicator is destroyed
 
-  std::mutex running_;  // the links and number_
+  std::recursive_mutex running_;  // the links and number_
+  std::atomic<bool> has_operators_{false};
   std::deque<Link> links_;
   uint64_t number_ = 0;
 
@@ -110,16 +123,16 @@ class Exchange {
 
 template <class Body>
 void Communicator::run(Agreement agreement, Body body) {
-  const std::lock_guard<std::mutex> lock(running_);
+  const Turn turn = take_turn();
   begin(agreement);
   Exchange exchange(*this, agreement);
   try {
     body(exchange);
     return;
   } catch (const Error& error) {
-    fail(agreement, error);
+    fail(agreement.shown(), error);
   } catch (const std::exception& error) {  // half an exchange: later calls would take its data for theirs
-    fail(agreement, Error(HCCL_E_INTERNAL, error.what()));
+    fail(agreement.shown(), Error(HCCL_E_INTERNAL, error.what()));
   }
   throw *failure();
 }

@@ -22,9 +22,12 @@ namespace {
 
 constexpr int32_t kNotSet = -1;
 
+constexpr int kNoDevice = -1;
+
 struct Options {
   std::string name;
   Limit limit = execute_limit();
+  int device = has_current_device() ? current_device().id() : kNoDevice;
 };
 
 // The fields that the caller's version of the structure has and that mean something on a CPU.
@@ -47,7 +50,7 @@ Options options_of(const HcclCommConfig* config) {
 
 HcclComm make(const std::string& identity, const Options& options, uint32_t rank, Links links) {
   return communicators().add(std::make_shared<Communicator>(identity, options.name.empty() ? identity : options.name,
-                                                            rank, std::move(links), options.limit));
+                                                            options.device, rank, std::move(links), options.limit));
 }
 
 std::shared_ptr<Communicator> find(HcclComm comm) {
@@ -204,7 +207,9 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
         std::vector<Links> links = connect_all(ndev);
         const std::string identity = new_name("all-");
         for (uint32_t rank = 0; rank < ndev; ++rank) {
-          comms[rank] = make(identity, Options(), rank, std::move(links[rank]));
+          Options options;
+          options.device = devices[rank];
+          comms[rank] = make(identity, options, rank, std::move(links[rank]));
         }
       },
       arg("ndev", ndev));

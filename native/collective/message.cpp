@@ -19,7 +19,8 @@ std::string Agreement::shown() const {
   if (op != kNone) detail += text(", ", name_of(static_cast<HcclReduceOp>(op)));
   if (root != kNone) detail += text(", root ", root);
   const std::string shown = text("Hccl", name_of(call), "(", detail, ")");
-  return number == 0 ? shown : text(shown, " as collective ", number);
+  const std::string numbered = number == 0 ? shown : text(shown, " as collective ", number);
+  return operator_name[0] == '\0' ? numbered : text(operator_name, ", by ", numbered);
 }
 
 }  // namespace opwright::collective

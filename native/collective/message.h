@@ -38,6 +38,9 @@ struct Agreement {
   int32_t op;       // HcclReduceOp, or kNone
   int32_t root;     // or kNone
   uint64_t number;  // of the collective in its communicator, from 1; 0 for point to point
+  // Of the operator that exchanges data in this way (aclnnMatmulAllReduce), cut where it is longer; else empty. Ranks
+  // may reach one exchange by different versions of an operator.
+  char operator_name[48] = {};
 
   static constexpr int32_t kNone = -1;
   std::string shown() const;

@@ -1,6 +1,6 @@
 // native/graph_engine/prototypes.h
-// Prototypes (REG_OP) of operator types. They live in Python (opwright/graph_engine/prototypes.py), because they are
-// read from the user's TorchAir and declared next to the user's kernels; opwright/graph_engine/prototype_bridge.py
+// Prototypes (REG_OP) of operator types. They live in Python (opwright/graph_engine/prototypes/cann.py), because they
+// are read from the user's TorchAir and declared next to the user's kernels; opwright/graph_engine/prototype_bridge.py
 // answers here.
 #pragma once
 

@@ -2,10 +2,10 @@
 // The Python module opwright.kit.live._aclnn: NPU kernels from plans. Import torch_npu first.
 #include <pybind11/pybind11.h>
 
-#include "live/aclnn_kernel.h"
-#include "live/function.h"
-#include "live/handle_python.h"
-#include "live/plan_reader.h"
+#include "live/call/aclnn_kernel.h"
+#include "live/call/function.h"
+#include "live/dispatcher/handle_python.h"
+#include "live/plan/plan_reader.h"
 
 namespace py = pybind11;
 using namespace opwright::live;

@@ -3,8 +3,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "live/autograd.h"
-#include "live/handle_python.h"
+#include "live/dispatcher/autograd.h"
+#include "live/dispatcher/handle_python.h"
 
 namespace py = pybind11;
 using namespace opwright::live;

@@ -109,6 +109,25 @@ TaskPtr dumped_task_of(std::unique_ptr<aclOpExecutor> executor) {
   return dumped(task_of(std::move(executor)), running);
 }
 
+void require_runnable(const aclOpExecutor& executor, void* workspace, uint64_t workspace_size, const Stream& target) {
+  if (const Error* const failure = executor.failure()) throw Error(*failure);
+  require(workspace != nullptr || workspace_size == 0, ACLNN_ERR_PARAM_NULLPTR,
+          "the workspace is null, but its size is given as ", workspace_size);
+  require(workspace_size >= executor.workspace_size, ACLNN_ERR_PARAM_INVALID, "the workspace has ", workspace_size,
+          " bytes, but phase 1 asked for ", executor.workspace_size);
+  if (workspace_size > 0) {
+    memory::checked_alias(workspace, workspace_size, "workspace", ACLNN_ERR_PARAM_INVALID);
+  }
+  require(executor.device == kNoOperands || executor.device == target.device(), ACLNN_ERR_PARAM_INVALID,
+          "the tensors lie on device ", executor.device, ", but the stream belongs to device ", target.device());
+}
+
+// Nobody waits for what a capture records.
+void submit_substitute(const aclOpExecutor& executor, Stream& target, const Error& error) {
+  if (!executor.make_substitute || target.sink() != nullptr) return;
+  target.submit(executor.make_substitute(error.text()));
+}
+
 void record(Capture& capture, Stream& stream, std::unique_ptr<aclOpExecutor> executor) {
   auto dependence = order_dependence_of(*executor);
   stream.submit(dumped_task_of(std::move(executor)));
@@ -140,18 +159,13 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
       [&] {
         if (executor == nullptr) reject_null();
         std::unique_ptr<aclOpExecutor> owned(executor->repeatable ? nullptr : executor);
-        if (const Error* const failure = executor->failure()) throw Error(*failure);
-        require(workspace != nullptr || workspace_size == 0, ACLNN_ERR_PARAM_NULLPTR,
-                "the workspace is null, but its size is given as ", workspace_size);
-        require(workspace_size >= executor->workspace_size, ACLNN_ERR_PARAM_INVALID, "the workspace has ",
-                workspace_size, " bytes, but phase 1 asked for ", executor->workspace_size);
-        if (workspace_size > 0) {
-          memory::checked_alias(workspace, workspace_size, "workspace", ACLNN_ERR_PARAM_INVALID);
-        }
         const auto target = stream_of(stream);
-        require(executor->device == kNoOperands || executor->device == target->device(), ACLNN_ERR_PARAM_INVALID,
-                "the tensors lie on device ", executor->device, ", but the stream belongs to device ",
-                target->device());
+        try {
+          require_runnable(*executor, workspace, workspace_size, *target);
+        } catch (const Error& error) {
+          submit_substitute(*executor, *target, error);
+          throw;
+        }
         if (owned == nullptr) owned = executor->clone();
         if (const auto capture = capture_of(*target)) return record(*capture, *target, std::move(owned));
         target->submit(dumped_task_of(std::move(owned)));

@@ -2,7 +2,9 @@
 // The executor that phase 1 of an aclnn function makes and phase 2 runs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
@@ -27,6 +29,9 @@ struct OPWRIGHT_API aclOpExecutor : public opwright::Task {
   uint64_t workspace_size = 0;
   int device = opwright::kNoOperands;  // where the tensors lie
   bool repeatable = false;
+  // Makes the task that the stream gets where phase 2 refuses the executor, for the reason given. Empty for operators
+  // that nobody waits for.
+  std::function<opwright::TaskPtr(const std::string& reason)> make_substitute;
 };
 
 namespace opwright {

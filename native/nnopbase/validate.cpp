@@ -1,6 +1,11 @@
 // native/nnopbase/validate.cpp
 #include "nnopbase/validate.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
 #include "runtime/memory/memory.h"
 
 namespace opwright {
@@ -51,6 +56,34 @@ Bytes touched(const aclTensor& tensor, const Extent& extent) {
   return {static_cast<const char*>(tensor.data) + begin, end - begin};
 }
 
+// Which of its bytes a view with gaps touches.
+void describe_gaps(const aclTensor& tensor, MemoryRange& range) {
+  const size_t element = bytes_of(1, tensor.dtype);
+  if (static_cast<size_t>(tensor.numel()) * element == range.bytes) return;  // most tensors: no gaps, and no allocation
+  if (element != byte_of(1, tensor.dtype)) return;                           // two elements to a byte
+  std::vector<MemoryRange::Repeat> dimensions;
+  for (size_t i = 0; i < tensor.sizes.size(); ++i) {
+    const size_t step = static_cast<size_t>(std::abs(tensor.strides[i])) * element;
+    if (tensor.sizes[i] > 1 && step > 0) dimensions.push_back({static_cast<size_t>(tensor.sizes[i]), step});
+  }
+  std::sort(dimensions.begin(), dimensions.end(),
+            [](const auto& left, const auto& right) { return left.step > right.step; });
+  std::vector<MemoryRange::Repeat> repeats;
+  for (const auto& [count, step] : dimensions) {
+    if (!repeats.empty() && repeats.back().step == count * step) {
+      repeats.back() = {repeats.back().count * count, step};
+    } else {
+      repeats.push_back({count, step});
+    }
+  }
+  range.run = element;
+  if (!repeats.empty() && repeats.back().step == element) {
+    range.run *= repeats.back().count;
+    repeats.pop_back();
+  }
+  range.repeats = std::move(repeats);
+}
+
 thread_local int operands_device = kNoOperands;
 
 // All tensors of a call lie on one device.
@@ -96,6 +129,7 @@ void add_range(const aclTensor* tensor, const char* name, Access access, std::ve
   }
   const Bytes bytes = touched(*tensor, extent_of(*tensor));
   ranges.push_back({bytes.begin, bytes.count, access.read, access.written, name});
+  describe_gaps(*tensor, ranges.back());
 }
 
 std::string summary(const aclTensor& tensor) { return dtype_name(tensor.dtype) + to_string(tensor.sizes); }

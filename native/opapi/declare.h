@@ -47,6 +47,10 @@ OPWRIGHT_API int caller_threads() noexcept;
 // exceptions into Error, except for the request for memory that ends a dry run.
 OPWRIGHT_API void run_attempts(Attempt attempt, void* self, Operands operands);
 
+// For bodies that do more than to fill their outputs, before they begin with it: a dry run ends here, and a body that
+// lacks a kernel later is not run again in float32.
+OPWRIGHT_API void begin_effects();
+
 }  // namespace opwright::opapi
 
 // A function of any name. DRY_RUN: phase 1 may run the body as well, which has no effect but on its outputs.

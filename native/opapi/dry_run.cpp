@@ -27,6 +27,7 @@ constexpr char kRequest[] = "dry run";
 constexpr std::string_view kResized = "An output with one or more elements was resized";
 
 thread_local bool resized_output = false;
+thread_local bool running = false;
 
 // The task itself repeats what its body warns of.
 class ResizeWatch final : public c10::WarningHandler {
@@ -77,7 +78,13 @@ class OneDnnSetting {
 // The state of a worker's thread, on the caller's: no mode, no autocast, no profiler, no transformation.
 class WorkerState {
  public:
-  explicit WorkerState(int threads) : warnings_(&watch_), run_(threads) { resized_output = false; }
+  explicit WorkerState(int threads) : warnings_(&watch_), run_(threads) {
+    resized_output = false;
+    running = true;
+  }
+  ~WorkerState() { running = false; }
+  WorkerState(const WorkerState&) = delete;
+  WorkerState& operator=(const WorkerState&) = delete;
 
  private:
   c10::impl::ForceDispatchKeyGuard keys_{c10::default_included_set, c10::default_excluded_set};
@@ -129,6 +136,10 @@ void accept(const Signature& signature) noexcept {
 }
 
 bool is_request_for_memory(const c10::Error& error) { return error.msg() == kRequest; }
+
+void end_dry_run() { TORCH_CHECK(!running, kRequest); }
+
+bool is_dry_run() noexcept { return running; }
 
 bool is_fault_of_shapes(const c10::Error& error, Operands operands) {
   if (operands == Operands::kEmpty) return false;

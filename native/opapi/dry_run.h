@@ -27,6 +27,10 @@ OPWRIGHT_API bool dry_run(Attempt attempt, void* self, int threads);
 // after they have asked for their operands' memory. Other errors are those of empty tensors and say nothing.
 OPWRIGHT_API void require_kernels(Attempt attempt, void* self, int threads);
 
+// Ends a dry run of this thread, if it is in one, as a request for memory does.
+OPWRIGHT_API void end_dry_run();
+OPWRIGHT_API bool is_dry_run() noexcept;
+
 // True for the error that an operand without memory answers with.
 OPWRIGHT_API bool is_request_for_memory(const c10::Error& error);
 

@@ -6,16 +6,25 @@
 #include <c10/util/Exception.h>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "collective/rank_group.h"
 #include "opapi/declare.h"
 
 namespace opwright::opapi {
 
 namespace {
+
+// The task of an operator that phase 2 refuses: the other ranks wait for it.
+std::function<TaskPtr(const std::string&)> substitute_of(const Function& function, const std::string& group) {
+  return [name = function.name, group](const std::string& reason) {
+    return make_bookkeeping(name, [=] { collective::give_up(group, name, reason); });
+  };
+}
 
 class alignas(kAlignment) Executor final : public aclOpExecutor {
  public:
@@ -29,6 +38,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
       ++kept_;
     }
     threads_ = caller_threads();
+    if (function_.group != nullptr) make_substitute = substitute_of(function_, group());
   }
 
   Executor(const Executor& other) : Executor(other.function_) {
@@ -37,6 +47,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
       ++kept_;
     }
     threads_ = other.threads_;
+    make_substitute = other.make_substitute;
   }
 
   Executor& operator=(const Executor&) = delete;
@@ -50,8 +61,8 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
   }
 
   void run() override {
-    const RunScope scope(threads_);
-    run_attempts(attempt_of, this, Operands::kMemory);
+    if (function_.group != nullptr) return run_among_ranks();
+    run_alone();
   }
 
   // For phase 1: throws what the body refuses without looking at an element.
@@ -61,6 +72,13 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     if (is_accepted(call) || !dry_run(attempt_of, this, threads_)) return;
     if (function_.is_simple) require_kernels_once();
     accept(call);
+  }
+
+  // Once phase 1 has accepted the call.
+  void commit() const {
+    for (const Parameter& parameter : function_) {
+      if (parameter.commits) parameter.kind->commit(memory() + parameter.stored);
+    }
   }
 
   const char* name() const noexcept override { return function_.name; }
@@ -114,6 +132,26 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
 
   std::byte* memory() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(Executor); }
   const std::byte* memory() const noexcept { return reinterpret_cast<const std::byte*>(this) + sizeof(Executor); }
+
+  const std::string& group() const {
+    return *std::launder(reinterpret_cast<const std::string*>(memory() + function_.group->stored));
+  }
+
+  void run_alone() {
+    const RunScope scope(threads_);
+    run_attempts(attempt_of, this, Operands::kMemory);
+  }
+
+  // An error breaks the communicator, wherever it comes from: no rank waits for this one.
+  void run_among_ranks() {
+    const collective::OperatorScope named(function_.name);
+    try {
+      run_alone();
+    } catch (const std::exception& error) {
+      collective::give_up(group(), function_.name, error.what());
+      throw;
+    }
+  }
 
   static void attempt_of(void* self, const Opening& opening) { static_cast<Executor*>(self)->attempt(opening); }
 
@@ -214,16 +252,30 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
   uint32_t opened_ = 0;  // parameters whose values exist
 };
 
+// A failed phase 1 leaves an executor that knows the error, but not the operator's ranks.
+void name_ranks(const Function& function, const void* const* arguments, aclOpExecutor* executor) {
+  if (executor == nullptr || executor->failure() == nullptr) return;
+  const auto position = static_cast<size_t>(function.group - function.parameters);
+  const auto* const name = *static_cast<const char* const*>(arguments[position]);
+  executor->make_substitute = substitute_of(function, kind::Group::keep(name, function.group->name));
+}
+
 }  // namespace
 
 aclnnStatus prepare(const Function& function, const char* phase1, uint64_t* workspace_size, aclOpExecutor** executor,
                     const void* const* arguments) noexcept {
-  return ::opwright::prepare(phase1, function.name, workspace_size, executor, [&] {
+  Executor* accepted = nullptr;
+  const aclnnStatus status = ::opwright::prepare(phase1, function.name, workspace_size, executor, [&] {
     begin_operands();
     std::unique_ptr<Executor> made(new (function) Executor(function, arguments));
     made->examine();
+    accepted = made.get();
     return made;
   });
+  if (executor == nullptr) return status;
+  if (function.commits && accepted != nullptr && *executor == accepted) accepted->commit();
+  if (function.group != nullptr) name_ranks(function, arguments, *executor);
+  return status;
 }
 
 }  // namespace opwright::opapi

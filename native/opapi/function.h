@@ -32,11 +32,18 @@ struct Operations {
   void (*each_tensor)(void* stored, std::vector<std::vector<aclTensor*>>& tensors);
   std::string (*describe)(const void* stored);
   void (*sign)(const void* stored, Signature& signature);
+  void (*commit)(const void* stored);
 };
 
 // False for kinds whose body sees what the executor keeps.
 template <class Kind>
 inline constexpr bool kIsOpened = !std::is_same_v<typename Kind::Value, const typename Kind::Stored>;
+
+// True for kinds that change the caller's object, once phase 1 has accepted the call: they have a function `commit`.
+template <class Kind, class = void>
+inline constexpr bool kCommits = false;
+template <class Kind>
+inline constexpr bool kCommits<Kind, std::void_t<decltype(&Kind::commit)>> = true;
 
 // The functions that Operations point to.
 template <class Kind>
@@ -67,9 +74,11 @@ struct Erased {
   }
   static std::string describe(const void* memory) { return Kind::describe(stored(memory)); }
   static void sign(const void* memory, Signature& signature) { Kind::sign(stored(memory), signature); }
+  static void commit(const void* memory) { Kind::commit(stored(memory)); }
 
   static constexpr Operations operations() {
-    Operations result{keep, copy, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, describe, sign};
+    Operations result{keep,    copy,    nullptr, nullptr,  nullptr, nullptr,
+                      nullptr, nullptr, nullptr, describe, sign,    nullptr};
     if constexpr (!std::is_trivially_destructible_v<Stored>) result.drop = drop;
     if constexpr (kIsOpened<Kind>) {
       result.open = open;
@@ -81,6 +90,7 @@ struct Erased {
       result.check_shape = check_shape;
     }
     if constexpr (Kind::kRole != kind::Role::kValue) result.each_tensor = each_tensor;
+    if constexpr (kCommits<Kind>) result.commit = commit;
     return result;
   }
 };
@@ -100,6 +110,8 @@ struct Parameter {
   bool is_signed = true;  // decides whether phase 1 accepts a call
   bool is_simple = true;
   bool is_dynamic = false;  // an output whose shape only the computation knows
+  bool is_group = false;
+  bool commits = false;
   // Where an executor has them, from the beginning of its memory. A kind that is not opened has one place for both.
   uint32_t stored = 0;
   uint32_t value = 0;
@@ -118,7 +130,7 @@ struct KindFacts {
   const Operations* operations;
   kind::Role role;
   Access access;
-  bool is_simple, is_dynamic, is_opened;
+  bool is_simple, is_dynamic, is_opened, is_group, commits;
   size_t stored_size, stored_alignment, value_size, value_alignment;
 };
 
@@ -129,6 +141,8 @@ inline constexpr KindFacts kFactsOf{&OperationsOf<Kind>::kOperations,
                                     Kind::kSimple,
                                     std::is_same_v<Kind, kind::DynamicOut>,
                                     kIsOpened<Kind>,
+                                    std::is_same_v<Kind, kind::Group>,
+                                    kCommits<Kind>,
                                     sizeof(typename Kind::Stored),
                                     alignof(typename Kind::Stored),
                                     sizeof(typename Kind::Value),
@@ -156,6 +170,8 @@ constexpr ParameterList<N> lay_out(const KindFacts* const (&kinds)[N], const cha
     row.access = kind.access;
     row.is_simple = kind.is_simple;
     row.is_dynamic = kind.is_dynamic;
+    row.is_group = kind.is_group;
+    row.commits = kind.commits;
     // A seed and the offset beside it are new in each call, and never refused.
     row.is_signed = !has_seed || !(are_equal(row.name, "seed") || are_equal(row.name, "offset"));
   }
@@ -176,12 +192,14 @@ struct Function {
   void (*run)(std::byte* memory);
   const Parameter* parameters;
   size_t count;
-  size_t bytes;       // of an executor's memory
-  bool has_dry_run;   // phase 1 may run the body as well
-  bool has_tensors;   // among its parameters
-  bool is_simple;     // all kinds are
-  bool is_dynamic;    // a parameter is
-  size_t inputs = 0;  // parameters that are input tensors
+  size_t bytes;                      // of an executor's memory
+  bool has_dry_run;                  // phase 1 may run the body as well
+  bool has_tensors;                  // among its parameters
+  bool is_simple;                    // all kinds are
+  bool is_dynamic;                   // a parameter is
+  size_t inputs = 0;                 // parameters that are input tensors
+  const Parameter* group = nullptr;  // names the ranks that the operator meets
+  bool commits = false;              // a parameter does
 
   const Parameter* begin() const noexcept { return parameters; }
   const Parameter* end() const noexcept { return parameters + count; }
@@ -222,6 +240,8 @@ constexpr Function describe_function() {
     if (parameter.role == kind::Role::kInput) ++result.inputs;
     if (!parameter.is_simple) result.is_simple = false;
     if (parameter.is_dynamic) result.is_dynamic = true;
+    if (parameter.is_group) result.group = &parameter;
+    if (parameter.commits) result.commits = true;
   }
   return result;
 }

@@ -1,7 +1,9 @@
 # native/opapi/headers.cmake
 # Writes FOLDER/aclnn_*.h, the headers that C++ programs include as aclnnop/aclnn_*.h: both phases of each function in
 # PROTOTYPES (opwright/aclnn/prototypes.tsv). A function is declared in the header of its own name, unless HEADERS
-# (headers.tsv) lists it for another one. cmake -DFOLDER=... -DPROTOTYPES=... -DHEADERS=... -P headers.cmake
+# (headers.tsv) lists it for another one. DECLARATIONS (declarations.tsv) has what this does not give: functions that are
+# called once, without two phases, and first phases that programs declare again, with pointers that are not to const.
+# cmake -DFOLDER=... -DPROTOTYPES=... -DHEADERS=... -DDECLARATIONS=... -P headers.cmake
 
 # The C type of each word in PROTOTYPES. Every pointer is to const: the table does not say what a function writes, and
 # programs may pass either.
@@ -40,9 +42,22 @@ foreach(row IN LISTS rows)
   endforeach()
 endforeach()
 
-file(STRINGS ${PROTOTYPES} rows)
+file(STRINGS ${DECLARATIONS} rows)
 list(POP_FRONT rows)
 set(written)
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE "\t.*" "" header "${row}")
+  string(REGEX REPLACE "^[^\t]*\t" "" declaration "${row}")
+  string(REGEX REPLACE "^aclnnStatus ([A-Za-z0-9_]+).*" "\\1" name "${declaration}")
+  set(IS_DECLARED_${name} ON)
+  list(APPEND written ${header})
+  string(APPEND TEXT_OF_${header} "
+${declaration};
+")
+endforeach()
+
+file(STRINGS ${PROTOTYPES} rows)
+list(POP_FRONT rows)
 foreach(row IN LISTS rows)
   string(REGEX REPLACE "\t.*" "" function "${row}")
   string(REGEX REPLACE "^[^\t]*\t([^\t]*)\t.*" "\\1" parameters "${row}")
@@ -63,10 +78,13 @@ foreach(row IN LISTS rows)
     name_header(${function} header)
   endif()
   list(APPEND written ${header})
-  string(APPEND TEXT_OF_${header} "
+  if(NOT IS_DECLARED_${function}GetWorkspaceSize)
+    string(APPEND TEXT_OF_${header} "
 aclnnStatus ${function}GetWorkspaceSize(${declared}
     uint64_t* workspaceSize, aclOpExecutor** executor);
-aclnnStatus ${function}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+")
+  endif()
+  string(APPEND TEXT_OF_${header} "aclnnStatus ${function}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
 ")
 endforeach()
 

@@ -21,8 +21,11 @@ StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool require
     if (required) reject_null(name);
     return {};
   }
-  validate(*tensor, name);
-  return {*tensor};
+  // Callers also say only how many elements the storage of a tensor in blocks has.
+  const bool is_flat = is_tiled(tensor->format) && tensor->sizes.size() >= 2 && tensor->storage_sizes.size() == 1;
+  const aclTensor whole = is_flat ? with_blocks(*tensor, tensor->format) : *tensor;
+  validate(whole, name);
+  return {whole};
 }
 
 OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as) {

@@ -422,6 +422,9 @@ struct Text : ValueKind<const char*, std::string, const std::string&> {
   static void sign(const std::string& value, Signature& signature) { signature.add(value); }
 };
 
+// The name of the communicator whose ranks an operator meets. Its failure is reported to them (executor.cpp).
+struct Group : Text {};
+
 }  // namespace kind
 }  // namespace opwright::opapi
 
@@ -430,5 +433,5 @@ struct Text : ValueKind<const char*, std::string, const std::string&> {
   DO(In) DO(Index) DO(Out) DO(OutIndex) DO(Ref) DO(OptOut) DO(OptIn) DO(OptIndex) DO(DynamicOut) \
   DO(TensorList) DO(OptTensorList) DO(IndexList) DO(OutList) DO(RefList) DO(OptRefList) DO(Int) DO(Int32) DO(Int8) \
   DO(UInt64) DO(Double) DO(Float) DO(Bool) DO(Dtype) DO(DtypeInt) DO(Scalar) DO(Operand) DO(OptScalar) \
-  DO(ScalarList) DO(Ints) DO(Floats) DO(Bools) DO(BoolsOrNone) DO(OptInts) DO(Text)
+  DO(ScalarList) DO(Ints) DO(Floats) DO(Bools) DO(BoolsOrNone) DO(OptInts) DO(Text) DO(Group)
 // clang-format on

@@ -32,6 +32,9 @@ thread_local int64_t taken_elements = 0;
 // asks for it. With one thread alone the two are the same, so that -1 says nothing more.
 bool is_small(int threads) noexcept { return threads < -1; }
 
+// Whether the body that this thread runs has effects that a second run would repeat.
+thread_local bool has_effects = false;
+
 // Whether the operator of this thread's last RunScope is small; run_attempts takes it.
 thread_local bool is_next_small = false;
 
@@ -103,16 +106,22 @@ bool lacks_half_kernel(const c10::Error& error) {
 
 }  // namespace
 
+void begin_effects() {
+  end_dry_run();
+  has_effects = true;
+}
+
 void run_attempts(Attempt attempt, void* self, Operands operands) {
   std::optional<OneThread> alone;
   if (std::exchange(is_next_small, false)) alone.emplace();
   for (const bool widen : {false, true}) {
+    has_effects = false;
     try {
       attempt(self, Opening{widen, operands});
       return;
     } catch (const c10::Error& error) {
       if (is_request_for_memory(error)) throw;
-      if (widen || !lacks_half_kernel(error)) translate(error);
+      if (widen || has_effects || !lacks_half_kernel(error)) translate(error);
     } catch (const Error&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -135,14 +135,20 @@ bool is_whole(const aclTensor& tensor) {
   return true;
 }
 
-// The storage as the layout's axes in the order of the base tensor; a view.
-at::Tensor split_storage(const TileLayout& layout, const aclTensor& tensor, const std::vector<int64_t>& seen) {
+// The storage as a tensor of its own; a view.
+at::Tensor whole_storage(const aclTensor& tensor) {
   aclTensor whole = tensor;
   whole.format = ACL_FORMAT_ND;
   whole.sizes = tensor.storage_sizes;
   whole.strides = contiguous_strides(tensor.storage_sizes);
+  return view_of(whole);
+}
+
+// The storage as the layout's axes in the order of the base tensor; a view.
+at::Tensor split_storage(const TileLayout& layout, const at::Tensor& storage, const aclTensor& tensor,
+                         const std::vector<int64_t>& seen) {
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
-  return view_of(whole).view(permuted(split_sizes(layout, seen, c0), layout.order)).permute(inverse(layout.order));
+  return storage.view(permuted(split_sizes(layout, seen, c0), layout.order)).permute(inverse(layout.order));
 }
 
 // A matrix whose caller sees its blocks: torch_npu gives a weight that it casts for grouped products the sizes of its
@@ -181,6 +187,16 @@ std::vector<int64_t> tiled_sizes(aclFormat format, at::IntArrayRef sizes, int64_
   return result;
 }
 
+aclTensor with_blocks(const aclTensor& tensor, aclFormat format) {
+  constexpr size_t kRowBits = 256;
+  const auto c0 = static_cast<int64_t>(kRowBits / bits_of(tensor.dtype));
+  const std::vector<int64_t> sizes = tiled_sizes(format, base_sizes(tensor), c0);
+  aclTensor result = tensor;
+  result.format = format;
+  result.storage_sizes.assign(sizes.data(), sizes.size());
+  return result;
+}
+
 void validate_tiled(const aclTensor& tensor, const char* name) {
   const TileLayout& layout = *find_layout(tensor.format);
   require(is_whole(tensor), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the view ", to_string(tensor.sizes),
@@ -204,11 +220,15 @@ void validate_tiled(const aclTensor& tensor, const char* name) {
 
 at::Tensor unpack(const aclTensor& tensor) {
   if (shows_blocks(tensor)) return view_of(as_stored(tensor)).clone(at::MemoryFormat::Contiguous);
+  return unpack_blocks(whole_storage(tensor), tensor);
+}
+
+at::Tensor unpack_blocks(const at::Tensor& storage, const aclTensor& tensor) {
   const TileLayout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> base = base_sizes(tensor);
   const std::vector<int64_t> seen = seen_sizes(layout, base);
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
-  at::Tensor values = split_storage(layout, tensor, seen).reshape(padded_sizes(layout, seen, c0));
+  at::Tensor values = split_storage(layout, storage, tensor, seen).reshape(padded_sizes(layout, seen, c0));
   for (size_t i = 0; i < seen.size(); ++i) values = values.narrow(static_cast<int64_t>(i), 0, seen[i]);
   // The caller may write into it, so it must not share the storage's memory.
   return values.reshape(base).clone(at::MemoryFormat::Contiguous).permute(inverse(base_order(tensor)));
@@ -219,6 +239,10 @@ void pack(const at::Tensor& values, const aclTensor& tensor) {
     view_of(as_stored(tensor)).copy_(values);
     return;
   }
+  pack_blocks(values, whole_storage(tensor), tensor);
+}
+
+void pack_blocks(const at::Tensor& values, const at::Tensor& storage, const aclTensor& tensor) {
   const TileLayout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> seen = seen_sizes(layout, base_sizes(tensor));
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
@@ -227,7 +251,7 @@ void pack(const at::Tensor& values, const aclTensor& tensor) {
   at::Tensor inside = padded;
   for (size_t i = 0; i < seen.size(); ++i) inside = inside.narrow(static_cast<int64_t>(i), 0, seen[i]);
   inside.copy_(values.permute(base_order(tensor)).reshape(seen));
-  split_storage(layout, tensor, seen).copy_(padded.view(split_sizes(layout, seen, c0)));
+  split_storage(layout, storage, tensor, seen).copy_(padded.view(split_sizes(layout, seen, c0)));
 }
 
 }  // namespace opwright::opapi

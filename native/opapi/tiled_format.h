@@ -25,6 +25,9 @@ bool is_tiled(aclFormat format) noexcept;
 // Throws 161002 if the format has no place for a tensor of this rank.
 std::vector<int64_t> tiled_sizes(aclFormat format, at::IntArrayRef sizes, int64_t c0);
 
+// The same tensor with a storage in blocks of the format, whose last dimension is that of its dtype.
+aclTensor with_blocks(const aclTensor& tensor, aclFormat format);
+
 // Checks what `validate` checks for base formats: live device memory, and a storage shape that belongs to the sizes.
 // The view has to be the whole tensor; its dimensions may be permuted.
 void validate_tiled(const aclTensor& tensor, const char* name);
@@ -34,5 +37,9 @@ at::Tensor unpack(const aclTensor& tensor);
 
 // Writes `values`, which has the sizes of the view, into the tensor's storage.
 void pack(const at::Tensor& values, const aclTensor& tensor);
+
+// The same for a storage that is a tensor of its own, of the storage's sizes: of numbers for which torch has no dtype.
+at::Tensor unpack_blocks(const at::Tensor& storage, const aclTensor& tensor);
+void pack_blocks(const at::Tensor& values, const at::Tensor& storage, const aclTensor& tensor);
 
 }  // namespace opwright::opapi

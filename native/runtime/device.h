@@ -66,7 +66,7 @@ OPWRIGHT_API Device& device_at(int id);
 // The device of the calling thread: the one it has set, else the default device; 107002 when there is neither.
 OPWRIGHT_API Device& current_device();
 // False where `current_device` throws for want of a device.
-bool has_current_device() noexcept;
+OPWRIGHT_API bool has_current_device() noexcept;
 // The device of threads that have set none, as the file given to aclInit says.
 void set_default_device(int id);
 OPWRIGHT_API void set_current_device(int id);

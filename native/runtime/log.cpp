@@ -1,6 +1,8 @@
 // native/runtime/log.cpp
 #include "runtime/log.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,9 +12,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "runtime/settings.h"
@@ -46,10 +50,6 @@ const Settings& choice() noexcept {
   }
 }
 
-void put(const std::string& line) noexcept {
-  (void)!::write(choice().log_to_stdout ? STDOUT_FILENO : STDERR_FILENO, line.data(), line.size());
-}
-
 pid_t thread_id() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 // "2026-11-27-03:20:00.123.456"
@@ -66,6 +66,47 @@ std::string time_now() {
                 static_cast<int>(micros % 1000));
   return result;
 }
+
+// A file that every process has for itself, named as CANN names it: plog-PID_TIME.log.
+class LogFile {
+ public:
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+  // Standard error if there is no folder for files, or it cannot be written to, which is said once.
+  int descriptor() {
+    if (choice().log_folder.empty()) return STDERR_FILENO;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (std::exchange(process_, getpid()) != getpid()) descriptor_ = open_file();
+    return descriptor_;
+  }
+
+ private:
+  static int open_file() {
+    const std::filesystem::path folder = std::filesystem::path(choice().log_folder) / "debug" / "plog";
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    std::string digits;
+    for (const char c : time_now()) {
+      if (c >= '0' && c <= '9') digits += c;
+    }
+    const size_t kToMilliseconds = 17;  // YYYYMMDDhhmmssmmm
+    const std::filesystem::path file = folder / text("plog-", getpid(), "_", digits.substr(0, kToMilliseconds), ".log");
+    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (descriptor >= 0) return descriptor;
+    const std::string line = text("opwright: ASCEND_PROCESS_LOG_PATH: cannot write ", file.string(), ": ",
+                                  std::system_category().message(errno), "; the log goes to standard error\n");
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+    return STDERR_FILENO;
+  }
+
+  std::mutex mutex_;
+  pid_t process_ = 0;  // a child has a file of its own
+  int descriptor_ = STDERR_FILENO;
+};
+
+// Whether every error is written at once, whatever the program asks for.
+bool writes_every_error() noexcept { return choice().log_to_stdout || !choice().log_folder.empty(); }
 
 std::string format(aclLogLevel level, const char* module, const std::string& place, const std::string& message) {
   static const char* const kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
@@ -101,10 +142,39 @@ struct PendingErrors {
   int written = 0;
 };
 
+struct Log {
+  PendingErrors pending;
+  LogFile file;  // its mutex may be taken while that of `pending` is held, not the other way round
+};
+
+void lock_all();
+void unlock_all();
+
 // Never destroyed: threads may outlive the process's static objects.
-PendingErrors& pending() {
-  static PendingErrors* const instance = new PendingErrors();
+Log& shared_log() {
+  static Log* const instance = [] {
+    // A child has no thread that would give a mutex back: nobody may hold one when the process forks.
+    pthread_atfork([] { lock_all(); }, [] { unlock_all(); }, [] { unlock_all(); });
+    return new Log();
+  }();
   return *instance;
+}
+
+void lock_all() {
+  shared_log().pending.mutex.lock();
+  shared_log().file.lock();
+}
+
+void unlock_all() {
+  shared_log().file.unlock();
+  shared_log().pending.mutex.unlock();
+}
+
+PendingErrors& pending() { return shared_log().pending; }
+
+void put(const std::string& line) {
+  const int target = choice().log_to_stdout ? STDOUT_FILENO : shared_log().file.descriptor();
+  (void)!::write(target, line.data(), line.size());
 }
 
 // The caller holds the mutex of `pending`.
@@ -171,7 +241,7 @@ void write(aclLogLevel level, const Place& place, const std::string& message) no
 void note_error(int code, const std::string& message) noexcept {
   try {
     if (choice().log_level > ACL_ERROR) return;
-    if (choice().log_to_stdout) return put(format_error(code, message));
+    if (writes_every_error()) return put(format_error(code, message));
     if (is_answer(code) || on_consumer_thread()) return;  // that thread leaves its errors on streams
     UnreadError error{getpid(), format_error(code, message), body_of(message)};
     // Before the mutex: both may take the dynamic loader's lock, whose holder may be about to note an error.
@@ -200,7 +270,7 @@ void write_lost_failure(int code, const std::string& message) noexcept {
   try {
     if (choice().log_level > ACL_ERROR) return;
     const std::string line = format_error(code, message);
-    if (choice().log_to_stdout) return put(line);
+    if (writes_every_error()) return put(line);
     const std::lock_guard<std::mutex> lock(pending().mutex);
     write_limited(line);
   } catch (const std::bad_alloc&) {

@@ -1,10 +1,10 @@
 // native/runtime/log.h
 // Lines of a log in CANN's format, for the level that ASCEND_GLOBAL_LOG_LEVEL asks for.
 //
-// CANN writes them to files below ~/ascend/log, or with ASCEND_SLOG_PRINT_TO_STDOUT=1 to standard output. The twin has
-// no such files. Without the variable its lines go to standard error, and an error of a call is only written when it is
-// certain that the program does not ask for it. Programs that read the message or the last error, as torch_npu does,
-// ask.
+// CANN writes them to files below ~/ascend/log, or below ASCEND_PROCESS_LOG_PATH, or with ASCEND_SLOG_PRINT_TO_STDOUT=1
+// to standard output. The twin has files only where the variable names a folder for them. Without the two its lines go
+// to standard error, and an error of a call is only written when it is certain that the program does not ask for it.
+// Programs that read the message or the last error, as torch_npu does, ask.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Place {
 };
 
 // Whether lines of the program's own are written. torch_npu logs as errors what it handles, so somebody has to have set
-// one of the two variables.
+// one of the variables.
 bool writes_own(aclLogLevel level) noexcept;
 // A line of the program's own.
 void write(aclLogLevel level, const Place& place, const std::string& message) noexcept;

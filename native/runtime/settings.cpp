@@ -69,7 +69,9 @@ Settings read() {
       log_level.empty() ? ACL_ERROR : integer("ASCEND_GLOBAL_LOG_LEVEL", log_level, 0, Settings::kLogNothing);
   const std::string to_stdout = variable("ASCEND_SLOG_PRINT_TO_STDOUT", "0");
   result.log_to_stdout = integer("ASCEND_SLOG_PRINT_TO_STDOUT", to_stdout, 0, 1) == 1;
-  result.own_log_level = log_level.empty() && !result.log_to_stdout ? Settings::kLogNothing : result.log_level;
+  result.log_folder = variable("ASCEND_PROCESS_LOG_PATH", "");
+  const bool asked_for = !log_level.empty() || result.log_to_stdout || !result.log_folder.empty();
+  result.own_log_level = asked_for ? result.log_level : Settings::kLogNothing;
   return result;
 }
 

@@ -24,6 +24,7 @@ struct Settings {
   int log_level;                     // ASCEND_GLOBAL_LOG_LEVEL: 0 debug … 3 error, 4 none
   int own_log_level;                 // the same for lines of the program itself, which nobody gets without asking
   bool log_to_stdout;                // ASCEND_SLOG_PRINT_TO_STDOUT
+  std::string log_folder;            // ASCEND_PROCESS_LOG_PATH: for files of the log, empty for none
 };
 
 // Throws Error(100000) for a value that cannot be read, naming the variable, the value and what is allowed.

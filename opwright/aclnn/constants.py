@@ -53,7 +53,7 @@ def quotient(left: Number, right: Number) -> Number:
     return left / right
 
 
-def shifted(left: Number, right: Number) -> Number:
+def shift(left: Number, right: Number) -> Number:
     """Shift to the left."""
     if isinstance(left, int) and isinstance(right, int) and 0 <= right < MOST_SHIFT:
         return left << right
@@ -65,7 +65,7 @@ OPERATORS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: quotient,
-    ast.LShift: shifted,
+    ast.LShift: shift,
 }
 
 

@@ -17,7 +17,7 @@ from opwright.aclnn.signature import CType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KnownParameter", "known_functions", "known_parameters", "known_sources"]
+__all__ = ["KnownParameter", "find_known_parameters", "read_known_functions", "read_known_sources"]
 
 # The table's words for C types: constness and pointers do not matter there.
 WORDS = {
@@ -52,7 +52,7 @@ class KnownParameter:
     ctype: CType
 
 
-def known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
+def find_known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
     """Return the parameters of a function of CANN, without workspaceSize and executor.
 
     Returns
@@ -62,10 +62,10 @@ def known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
 
     Examples
     --------
-    >>> [parameter.ctype.value for parameter in known_parameters("aclnnAbs")]
+    >>> [parameter.ctype.value for parameter in find_known_parameters("aclnnAbs")]
     ['aclTensor', 'aclTensor']
     """
-    text = known_functions().get(function)
+    text = read_known_functions().get(function)
     if text is None:
         return None
     words = (part.split() for part in text.split(", ") if part)
@@ -73,13 +73,13 @@ def known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
 
 
 @functools.cache
-def known_functions() -> Mapping[str, str]:
+def read_known_functions() -> Mapping[str, str]:
     """Return by name of the function its parameters as text."""
     return {function: parameters for function, parameters, _ in rows()}
 
 
 @functools.cache
-def known_sources() -> Mapping[str, str]:
+def read_known_sources() -> Mapping[str, str]:
     """Return by name of the function where its behaviour can be read."""
     return {function: source for function, _, source in rows()}
 

@@ -14,10 +14,10 @@ from opwright.aclnn.prototype import (
 )
 from opwright.aclnn.scan import (
     Call,
-    quoted_name,
+    blank_comments,
     read_chain,
     read_literal,
-    without_comments,
+    read_quoted_name,
 )
 from opwright.aclnn.signature import CType
 
@@ -38,7 +38,7 @@ def parse_op_def(text: str, *, where: str) -> tuple[Prototype, ...]:
     PrototypeError
         OPW-K002.
     """
-    plain = without_comments(text)
+    plain = blank_comments(text)
     starts = [*CLASS.finditer(plain)]
     ends = [match.start() for match in starts[1:]] + [len(plain)]
     return tuple(
@@ -77,7 +77,7 @@ def prototype(op_type: str, text: str, start: int, end: int, *, where: str) -> P
 def port(chain: tuple[Call, ...], *, where: str) -> Port:
     """Read an input or output with the calls on it."""
     calls = {call.name: call for call in chain}
-    name = quoted_name(chain[0], where=where)
+    name = read_quoted_name(chain[0], where=where)
     place = f"{where}:{chain[0].line}, {chain[0].name} {name!r}"
     if "OutputShapeDependOnCompute" in calls:
         raise PrototypeError(
@@ -138,7 +138,7 @@ def array_of(calls: dict[str, Call], *, where: str) -> CType:
 def attribute(chain: tuple[Call, ...], *, where: str) -> Attribute:
     """Read an attribute with the calls on it."""
     calls = {call.name: call for call in chain}
-    name = quoted_name(chain[0], where=where)
+    name = read_quoted_name(chain[0], where=where)
     kinds = [call for call in chain if call.name in ATTRIBUTE_TYPES.keys() | UNSUPPORTED]
     if len(kinds) != 1 or kinds[0].name in UNSUPPORTED:
         raise PrototypeError(

@@ -22,13 +22,12 @@ from opwright.aclnn.scan import (
     Call,
     bare_name,
     plain_code,
-    quoted,
+    quote,
     read_chain,
     read_literal,
     read_nested,
     split_arguments,
 )
-from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,9 +118,7 @@ def prototype(chain: tuple[Call, ...], *, where: str) -> Prototype:
             symbols.append(symbol(call, where=where))
         else:
             place = f"{where}:{call.line}, operator {op_type}"
-            raise PrototypeError(
-                where=place, got=call.name, allowed=nearest_first(call.name, ALLOWED)
-            )
+            raise PrototypeError(where=place, got=call.name, allowed=ALLOWED, near=call.name)
     return Prototype(
         op_type=op_type,
         inputs=tuple(inputs),
@@ -135,7 +132,7 @@ def prototype(chain: tuple[Call, ...], *, where: str) -> Prototype:
 def port(call: Call, *, where: str) -> Port:
     """Read an input or output."""
     name = bare_name(call, where=where)
-    given = without_blanks(call.arguments[1:])
+    given = remove_blanks(call.arguments[1:])
     found = SYMBOL.fullmatch(given)
     return Port(
         name=name,
@@ -154,7 +151,7 @@ def symbol(call: Call, *, where: str) -> TypeSymbol:
             got=f"{DATATYPE}({', '.join(call.arguments)})",
             fix="give a symbol as the first argument, for example T",
         )
-    given = without_blanks(call.arguments[1:])
+    given = remove_blanks(call.arguments[1:])
     if promote := PROMOTE.fullmatch(given):
         parts = dtype_parts(promote["members"], given, call, where=where)
         members = tuple(part.strip('"') for part in parts)
@@ -164,7 +161,7 @@ def symbol(call: Call, *, where: str) -> TypeSymbol:
     return TypeSymbol(name=found["name"], dtypes=dtypes, is_list=as_list is not None)
 
 
-def without_blanks(arguments: tuple[str, ...]) -> str:
+def remove_blanks(arguments: tuple[str, ...]) -> str:
     """Return what says dtypes, which needs no blanks."""
     return "".join(",".join(arguments).split())
 
@@ -211,7 +208,8 @@ def attribute(call: Call, *, where: str) -> Attribute:
         raise PrototypeError(
             where=f"{where}:{call.line}, attribute {name}",
             got=f"type {kind!r}",
-            allowed=nearest_first(kind, ATTRIBUTE_KINDS),
+            allowed=ATTRIBUTE_KINDS,
+            near=kind,
             fix="use an attribute type of operator_reg.h",
         )
     ctype = ATTRIBUTE_TYPES.get(kind)
@@ -221,12 +219,12 @@ def attribute(call: Call, *, where: str) -> Attribute:
         name=name,
         ctype=ctype,
         required=call.name == "REQUIRED_ATTR",
-        default=constant(kind, initialiser) if initialiser else None,
+        default=read_default(kind, initialiser) if initialiser else None,
         kind="" if ctype else kind,
     )
 
 
-def constant(kind: str, text: str) -> Default | None:
+def read_default(kind: str, text: str) -> Default | None:
     """Read the default of an attribute; None for what is not a constant."""
     try:
         return default(kind, text)
@@ -239,12 +237,12 @@ def default(kind: str, text: str) -> Default | None:
     if kind == "Type":
         return dtype_name(text)
     if kind == "ListType":
-        return listed(text, dtype_name)
+        return read_list(text, dtype_name)
     if kind == "ListListInt":
         return read_nested(text)
     value = NAMED_LISTS.get(text.rpartition("::")[2]) or read_literal(text)
     if value is None:
-        value = listed(text, number) if text.startswith("{") else number(text)
+        value = read_list(text, number) if text.startswith("{") else number(text)
     return as_kind(kind, value)
 
 
@@ -260,7 +258,7 @@ def number(text: str) -> int | float | None:
     return DTYPE_NUMBERS.get(name.removeprefix("DT_")) if name else read_constant(text)
 
 
-def listed(
+def read_list(
     text: str, read: Callable[[str], int | float | str | None]
 ) -> tuple[int | float | str, ...] | None:
     """Read a brace list; None if there is none, or if it has something else."""
@@ -373,5 +371,5 @@ def initialiser(kind: str, value: Default | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str) and kind != "Type":
-        return quoted(value)
+        return quote(value)
     return str(value)

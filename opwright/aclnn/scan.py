@@ -10,16 +10,16 @@ from opwright.aclnn.prototype import Literals, PrototypeError
 __all__ = [
     "Call",
     "bare_name",
+    "blank_comments",
+    "find_quoted_includes",
+    "find_skipped_branches",
     "plain_code",
-    "quoted",
-    "quoted_includes",
-    "quoted_name",
+    "quote",
     "read_chain",
     "read_literal",
     "read_nested",
-    "skipped_branches",
+    "read_quoted_name",
     "split_arguments",
-    "without_comments",
 ]
 
 TOKEN = re.compile(
@@ -60,7 +60,7 @@ class Call:
     line: int
 
 
-def without_comments(text: str) -> str:
+def blank_comments(text: str) -> str:
     """Return the text with comments replaced by blanks, so that positions and lines stay."""
 
     def blank(match: re.Match[str]) -> str:
@@ -80,7 +80,7 @@ def plain_code(text: str) -> str:
     PrototypeError
         OPW-K002: macros that expand to more than any header has.
     """
-    code, macros, _, _ = preprocessed(text)
+    code, macros, _, _ = preprocess(text)
     if not macros:
         return code
     names = "|".join(map(re.escape, macros))
@@ -112,21 +112,21 @@ def plain_code(text: str) -> str:
     return expanded(code, frozenset())
 
 
-def skipped_branches(text: str) -> tuple[int, ...]:
+def find_skipped_branches(text: str) -> tuple[int, ...]:
     """Return the lines at which branches begin that `plain_code` leaves out."""
-    return preprocessed(text)[2]
+    return preprocess(text)[2]
 
 
-def quoted_includes(text: str) -> tuple[str, ...]:
+def find_quoted_includes(text: str) -> tuple[str, ...]:
     r"""Return the files that a text includes with quotes, without those of branches left out.
 
-    >>> quoted_includes('#include <map>\n#include "a.h"\n#if 0\n#include "b.h"\n#endif')
+    >>> find_quoted_includes('#include <map>\n#include "a.h"\n#if 0\n#include "b.h"\n#endif')
     ('a.h',)
     """
-    return preprocessed(text)[3]
+    return preprocess(text)[3]
 
 
-def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...], tuple[str, ...]]:
+def preprocess(text: str) -> tuple[str, dict[str, str], tuple[int, ...], tuple[str, ...]]:
     """Blank directives and branches.
 
     Returns
@@ -140,7 +140,7 @@ def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...], tuple
     includes: list[str] = []
     open_blocks: list[tuple[bool, bool]] = []  # whether this branch stays, whether one has stayed
     line = 1
-    for match in LINE.finditer(without_comments(text)):
+    for match in LINE.finditer(blank_comments(text)):
         whole = match[0]
         directive = DIRECTIVE.fullmatch(whole)
         stays = all(block[0] for block in open_blocks)
@@ -253,10 +253,10 @@ def read_literal(text: str) -> Literals | None:
     return None
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     r"""Write a string literal of C++, of which `read_literal` is the inverse.
 
-    >>> print(quoted('a "b"\r\n'))
+    >>> print(quote('a "b"\r\n'))
     "a \"b\"\015\n"
     """
     return f'"{text.translate(ESCAPES)}"'
@@ -294,7 +294,7 @@ def bare_name(call: Call, *, where: str) -> str:
     )
 
 
-def quoted_name(call: Call, *, where: str) -> str:
+def read_quoted_name(call: Call, *, where: str) -> str:
     """Return the first argument, which must be a string with an identifier."""
     value = read_literal(call.arguments[0]) if call.arguments else None
     if isinstance(value, str) and IDENTIFIER.fullmatch(value):

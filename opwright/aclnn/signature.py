@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from opwright.errors import OpwrightError, clipped, nearest_first
+from opwright.errors import OpwrightError, clip
 
 __all__ = ["AclnnSignature", "CType", "Parameter", "SignatureError", "parse_signature"]
 
@@ -155,12 +155,12 @@ def parse_signature(text: str, *, where: str) -> AclnnSignature:
     plain = ATTRIBUTE.sub(" ", COMMENT.sub(" ", text)).strip()
     match = FUNCTION.fullmatch(plain)
     if match is None:
-        raise SignatureError(where=where, got=repr(clipped(" ".join(plain.split()), 120)))
+        raise SignatureError(where=where, got=repr(clip(" ".join(plain.split()), 120)))
     name = match["name"]
     parts = [part.strip() for part in match["rest"].split(",")]
     if name.endswith(PHASE_1):
         name = name.removesuffix(PHASE_1)
-        parts = without_results(parts, where=f"{where}, {name}")
+        parts = drop_results(parts, where=f"{where}, {name}")
     parameters = tuple(parse_parameter(part, where=f"{where}, {name}") for part in parts)
     if len({parameter.name for parameter in parameters}) < len(parameters):
         raise SignatureError(
@@ -171,7 +171,7 @@ def parse_signature(text: str, *, where: str) -> AclnnSignature:
     return AclnnSignature(name=name, parameters=parameters)
 
 
-def without_results(parts: list[str], *, where: str) -> list[str]:
+def drop_results(parts: list[str], *, where: str) -> list[str]:
     """Drop workspaceSize and executor, with which phase 1 ends."""
     if len(parts) > 1 and WORKSPACE_SIZE.fullmatch(parts[-2]) and EXECUTOR.fullmatch(parts[-1]):
         return parts[:-2]
@@ -197,7 +197,8 @@ def parse_parameter(text: str, *, where: str) -> Parameter:
         raise SignatureError(
             where=f"{where}, parameter {match['name']}",
             got=f"type {match['type']!r}",
-            allowed=nearest_first(match["type"], C_TYPES),
+            allowed=C_TYPES,
+            near=match["type"],
             fix="use one of the types that an aclnn function can take",
         )
     if ("*" in match["star"]) != ctype.is_pointer:

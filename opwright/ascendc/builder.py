@@ -23,11 +23,17 @@ from opwright.ascendc.kernel_source import (
     depends_on_column,
     emit_kernel,
     find_kernel,
-    texts_read,
+    read_texts,
 )
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
-from opwright.ascendc.toolchain import COMPILING, MACHINE, includes, interface_number, linking
-from opwright.lock import locked
+from opwright.ascendc.toolchain import (
+    COMPILING,
+    MACHINE,
+    interface_number,
+    list_include_options,
+    list_link_options,
+)
+from opwright.lock import hold_lock
 from opwright.twin.user_kernels.library import SIGNATURES
 
 if TYPE_CHECKING:
@@ -180,7 +186,7 @@ class Builder:
             for chip in wanted:
                 columns |= {column.name: column for column in op.chips[chip]}
             groups = [[column] for column in columns.values()]
-            if not depends_on_column(texts_read(found.file, self.kernel_folders())):
+            if not depends_on_column(read_texts(found.file, self.kernel_folders())):
                 groups = [list(columns.values())]
             for number, group in enumerate(groups):
                 yield self.kernel(op, found, number, group, wanted, description)
@@ -224,9 +230,9 @@ class Builder:
                     *COMPILING,
                     *("-shared", "-fPIC", "-fvisibility=hidden"),
                     *(f"-I{folder}" for folder in self.kernel_folders()),
-                    *includes(self.toolkit),
+                    *list_include_options(self.toolkit),
                     str(source),
-                    *linking(self.toolkit),
+                    *list_link_options(self.toolkit),
                     f"-Wl,-rpath,{self.toolkit.libraries}",
                 ),
                 output=self.work / "kernels" / f"{name}.so",
@@ -324,5 +330,5 @@ def build_package(
     folder = out / "vendors" / project.vendor
     work = (out / "work").absolute()
     work.mkdir(parents=True, exist_ok=True)
-    with locked(work):  # two builds at a time would write the same files
+    with hold_lock(work):  # two builds at a time would write the same files
         return Builder(project, toolkit, folder.absolute(), work, jobs).run(chips)

@@ -47,11 +47,11 @@ def build(
     from opwright.ascendc.install import install_package  # noqa: PLC0415
     from opwright.ascendc.project_layout import read_project  # noqa: PLC0415
     from opwright.ascendc.toolchain import cores  # noqa: PLC0415
-    from opwright.command_line.waiting import waiting  # noqa: PLC0415
+    from opwright.command_line.waiting import show_waiting  # noqa: PLC0415
     from opwright.twin.toolkit import installed_toolkit  # noqa: PLC0415
 
     project = read_project(folder)
-    with waiting("compiling"):
+    with show_waiting("compiling"):
         package = build_package(
             project,
             installed_toolkit(),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from opwright.errors import OpwrightError
 
-__all__ = ["Compilation", "compile_all", "files_read"]
+__all__ = ["Compilation", "compile_all", "list_files_read"]
 
 TIME_LIMIT = 600  # seconds for one run
 
@@ -68,7 +68,7 @@ def compile_one(compilation: Compilation) -> bool:
         compilation.output.exists()
         and stamp.exists()
         and stamp.read_text(encoding="utf-8")
-        == digest(command, [*compilation.inputs, *files_read(includes)])
+        == digest(command, [*compilation.inputs, *list_files_read(includes)])
     ):
         return False
     compilation.output.parent.mkdir(parents=True, exist_ok=True)
@@ -101,14 +101,14 @@ def compile_one(compilation: Compilation) -> bool:
             f"{result.stderr}".rstrip(),
         )
     made.replace(compilation.output)
-    read = [*compilation.inputs, *files_read(includes)]
+    read = [*compilation.inputs, *list_files_read(includes)]
     # A file that was saved while the compiler ran may be newer than the text that it read.
     if not any(path.exists() and path.stat().st_ctime_ns > begun for path in read):
         stamp.write_text(digest(command, read), encoding="utf-8")
     return True
 
 
-def files_read(includes: Path) -> list[Path]:
+def list_files_read(includes: Path) -> list[Path]:
     """Return the files that a compilation read, as its rule for make lists them."""
     if not includes.exists():
         return []

@@ -22,8 +22,8 @@ from opwright.ascendc.toolchain import (
     DEFAULT_ARCHITECTURE,
     cores,
     find_compiler,
-    includes,
-    linking,
+    list_include_options,
+    list_link_options,
 )
 from opwright.errors import OpwrightError
 from opwright.twin.toolkit import installed_toolkit
@@ -118,7 +118,7 @@ class Work:
                 *self.compiler,
                 *COMPILING,
                 *position,
-                *includes(self.toolkit, architecture),
+                *list_include_options(self.toolkit, architecture),
                 *("-iquote", str(source.path.resolve().parent)),
                 *self.request.compiling,
                 *(step, *place, "-x", "c++", str(path)),
@@ -156,7 +156,7 @@ class Work:
         flags = [flag for flag in request.compiling if flag.startswith(("-f", "-g", "-O", "-m"))]
         return run(
             [*self.compiler, *shared, *flags, *name, *map(str, objects), *request.linking,
-             *linking(self.toolkit)]
+             *list_link_options(self.toolkit)]
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opwright.lock import locked
+from opwright.lock import hold_lock
 from opwright.twin.toolkit import installed_toolkit
 from opwright.twin.user_kernels.packages import vendor_names
 
@@ -26,7 +26,7 @@ def install_package(package: Path) -> Path:
     vendors = (Path(given) if given else installed_toolkit().operators) / "vendors"
     vendors.mkdir(parents=True, exist_ok=True)
     target = vendors / package.name
-    with locked(vendors), TemporaryDirectory(dir=vendors, prefix=".installing-") as folder:
+    with hold_lock(vendors), TemporaryDirectory(dir=vendors, prefix=".installing-") as folder:
         if not (target.exists() and target.samefile(package)):  # --out may be that folder
             shutil.copytree(package, Path(folder, "new"), symlinks=True)
             if target.exists():

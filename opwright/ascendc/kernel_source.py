@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.reg_op import snake_case
-from opwright.aclnn.scan import without_comments
+from opwright.aclnn.scan import blank_comments
 from opwright.ascendc.launches import has_launches, rewrite_launches
 from opwright.ascendc.project_errors import KernelSourceError
 
@@ -34,7 +34,7 @@ __all__ = [
     "depends_on_column",
     "emit_kernel",
     "find_kernel",
-    "texts_read",
+    "read_texts",
     "tiling_structures",
 ]
 
@@ -141,7 +141,7 @@ def find_kernel(project: OperatorProject, op: HostOperator) -> KernelSource:
         rf"\b{function}\s*\(([^()]*)\)\s*\{{"
     )
     for path in sources:
-        text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
+        text = blank_comments(path.read_text(encoding="utf-8", errors="replace"))
         match = entry.search(text)
         if match is None:
             continue
@@ -168,7 +168,7 @@ def check_parameters(op: HostOperator, names: Sequence[str], *, where: str) -> N
         )
 
 
-def texts_read(kernel: Path, folders: Sequence[Path]) -> list[str]:
+def read_texts(kernel: Path, folders: Sequence[Path]) -> list[str]:
     """Return the texts of a kernel's file and of what it includes, as far as `folders` have it."""
     left = [kernel.resolve()]
     texts: dict[Path, str] = {}
@@ -223,8 +223,8 @@ def emit_kernel(
         column=column.name,
         macros=emit_macros(op, kernel, column),
         tiling=tiling_structures(op.prototype.op_type, tiling),
-        rename=renamed(kernel.function),
-        text=included(kernel.file.absolute()),
+        rename=rename_kernel(kernel.function),
+        text=include_kernel(kernel.file.absolute()),
         function=kernel.function,
         count=count,
         kinds=kinds,
@@ -232,7 +232,7 @@ def emit_kernel(
     )
 
 
-def renamed(function: str) -> str:
+def rename_kernel(function: str) -> str:
     """Return what keeps a kernel apart from the C library's function of its name.
 
     The vendor's device compiler has no C library: operators like Asinh and Div have such kernels.
@@ -240,7 +240,7 @@ def renamed(function: str) -> str:
     return f"#define {function} opwright_kernel_{function}" if function in C_FUNCTIONS else ""
 
 
-def included(file: Path) -> str:
+def include_kernel(file: Path) -> str:
     """Return what stands for the kernel's file: an #include, or its text if it launches kernels.
 
     Old projects have functions with launches beside the kernel, for programs without a package. A

@@ -18,7 +18,6 @@ from opwright.ascendc.kernel_source import TYPES
 from opwright.ascendc.new_compute import compute_lines
 from opwright.ascendc.new_texts import CMAKE, HOST, KERNEL, README, TILING
 from opwright.ascendc.project_errors import NewOperatorError
-from opwright.errors import nearest_first
 from opwright.kit.declare.place import Place
 from opwright.kit.formats.msopgen import parse_msopgen
 
@@ -68,7 +67,7 @@ def make_project(source: Path, out: Path | None, *, op: str | None, chip: str) -
     NewOperatorError
         OPW-A015: the folder exists, or the file has no such operator.
     """
-    prototype = chosen(read_prototypes(source), op, where=str(source))
+    prototype = choose_operator(read_prototypes(source), op, where=str(source))
     folder = out or source.parent / prototype.op_type
     if folder.exists():
         raise NewOperatorError(
@@ -86,7 +85,7 @@ def read_prototypes(source: Path) -> list[Prototype]:
     if not source.is_file():
         raise NewOperatorError(where=str(source), got="no such file")
     if source.suffix == ".py":
-        return declared_prototypes(source)
+        return read_declared_prototypes(source)
     try:
         text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -98,7 +97,7 @@ def read_prototypes(source: Path) -> list[Prototype]:
     return list(parse_reg_op(text, where=str(source)))
 
 
-def declared_prototypes(source: Path) -> list[Prototype]:
+def read_declared_prototypes(source: Path) -> list[Prototype]:
     """Return the GE prototypes of the operators that a Python file declares."""
     from opwright.kit.derive import derive  # noqa: PLC0415 - only for declarations
     from opwright.project.config import operator_sets  # noqa: PLC0415
@@ -112,7 +111,7 @@ def declared_prototypes(source: Path) -> list[Prototype]:
     return [fact.prototype for fact in facts if fact.prototype is not None]
 
 
-def chosen(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
+def choose_operator(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
     """Return the one operator that is meant."""
     by_type = {prototype.op_type: prototype for prototype in found}
     if op is None and len(by_type) == 1:
@@ -122,7 +121,8 @@ def chosen(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
     raise NewOperatorError(
         where=where,
         got=f"{len(by_type)} operators and no choice" if op is None else f"--op {op}",
-        allowed=nearest_first(op or "", by_type),
+        allowed=by_type,
+        near=op or "",
         fix="choose one with --op" if by_type else "give a file that describes an operator",
     )
 
@@ -224,7 +224,7 @@ def fill(text: str, words: dict[str, str]) -> str:
 def columns_of(prototype: Prototype) -> Columns:
     """Return the dtypes of the definition; a column for each dtype of the first input."""
     ports = (*prototype.inputs, *prototype.outputs)
-    listed = [known_dtypes(prototype.dtypes(port)) for port in ports]
+    listed = [choose_dtypes(prototype.dtypes(port)) for port in ports]
     if prototype.combinations and len({len(each) for each in listed}) == 1:
         return Columns(columns=tuple(dict.fromkeys(zip(*listed, strict=True))))
     return Columns(
@@ -234,7 +234,7 @@ def columns_of(prototype: Prototype) -> Columns:
     )
 
 
-def known_dtypes(names: Iterable[str]) -> tuple[str, ...]:
+def choose_dtypes(names: Iterable[str]) -> tuple[str, ...]:
     """Return dtypes that kernels have; the usual ones if the prototype leaves it open."""
     plain = [name.removeprefix("DT_") for name in names]
     found = [

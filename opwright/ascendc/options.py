@@ -130,15 +130,15 @@ def parse_options(arguments: Sequence[str]) -> Request:
         if word in OUTPUTS:
             request.output = OUTPUTS[word]
         elif word == "-o":
-            request.name = Path(following(word, words))
+            request.name = Path(take_following(word, words))
         elif word.startswith("-x"):
-            language = language_of(word[2:] or following(word, words))
+            language = language_of(word[2:] or take_following(word, words))
         elif word.startswith("--npu-arch"):
             request.architecture = architecture_of(value_of(word, words))
         elif word.startswith("--npu-soc"):
             request.architecture = request.architecture or soc_of(value_of(word, words))
         elif word in PAIRS_WITHOUT_MEANING:
-            following(word, words)
+            take_following(word, words)
         elif word.startswith("-") and word != "-":
             add_option(request, word, words)
         else:
@@ -177,9 +177,9 @@ def add_option(request: Request, word: str, words: Iterator[str]) -> None:
     if name.startswith(("--cce-", "--npu-")):
         raise CompilerOptionError(where="the command line", got=word)
     if word in OF_COMPILER:
-        request.compiling += [word, following(word, words)]
+        request.compiling += [word, take_following(word, words)]
     elif word in OF_LINKER:
-        request.linking += [word, following(word, words)]
+        request.linking += [word, take_following(word, words)]
     elif word in FOR_LINKER_ALONE or word.startswith(FOR_LINKER):
         request.linking.append(word)
     else:
@@ -197,7 +197,7 @@ def add_input(request: Request, path: Path, language: Language | None) -> None:
         request.sources.append(Source(path, chosen))
 
 
-def following(word: str, words: Iterator[str]) -> str:
+def take_following(word: str, words: Iterator[str]) -> str:
     """Return the word behind an option."""
     value = next(words, None)
     if value is None:
@@ -210,7 +210,7 @@ def following(word: str, words: Iterator[str]) -> str:
 def value_of(word: str, words: Iterator[str]) -> str:
     """Return the value of --option=value or --option value."""
     _, equals, value = word.partition("=")
-    return value if equals else following(word, words)
+    return value if equals else take_following(word, words)
 
 
 def language_of(word: str) -> Language | None:

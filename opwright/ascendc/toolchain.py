@@ -16,9 +16,9 @@ __all__ = [
     "MACHINE",
     "cores",
     "find_compiler",
-    "includes",
     "interface_number",
-    "linking",
+    "list_include_options",
+    "list_link_options",
 ]
 
 # __NPU_ARCH__ in kernels unless a command line says otherwise: Ascend910B.
@@ -44,7 +44,7 @@ COMPILING = (
 )
 
 
-def includes(toolkit: Toolkit, architecture: int = DEFAULT_ARCHITECTURE) -> list[str]:
+def list_include_options(toolkit: Toolkit, architecture: int = DEFAULT_ARCHITECTURE) -> list[str]:
     """Return the options for the words and headers that Ascend C has.
 
     The language's own words (`__global__`, `half`, launches) need no #include, as with the vendor's
@@ -70,7 +70,7 @@ def interface_number(toolkit: Toolkit) -> str:
     return header.read_text(encoding="utf-8").split()[-1]
 
 
-def linking(toolkit: Toolkit) -> list[str]:
+def list_link_options(toolkit: Toolkit) -> list[str]:
     """Return the options for the runtime of kernels.
 
     The libraries are found at run time in the environment of `opwright run`, as CANN's are in that

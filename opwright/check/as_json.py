@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Record
 from opwright.check.report.errors import RunDocumentError
 from opwright.kit.declare.sample import Sample, TensorSpec
 
@@ -28,12 +28,12 @@ __all__ = [
     "VERSION",
     "outcome_as_json",
     "outcome_from_json",
+    "record_as_json",
+    "record_from_json",
+    "record_from_text",
+    "record_text",
     "row_as_json",
     "row_from_json",
-    "run_as_json",
-    "run_from_json",
-    "run_from_text",
-    "run_text",
     "sample_as_json",
     "sample_from_json",
 ]
@@ -45,12 +45,12 @@ FORMAT = "opwright check"
 VERSION = 1
 
 
-def run_text(run: Run) -> str:
+def record_text(record: Record) -> str:
     """Write the document of a run."""
-    return json.dumps(run_as_json(run), indent=1, allow_nan=False) + "\n"
+    return json.dumps(record_as_json(record), indent=1, allow_nan=False) + "\n"
 
 
-def run_from_text(text: str, *, where: str) -> Run:
+def record_from_text(text: str, *, where: str) -> Record:
     """Read the document of a run.
 
     Raises
@@ -65,31 +65,31 @@ def run_from_text(text: str, *, where: str) -> Run:
         if document.get("version") != VERSION:
             got = f"version {document.get('version')!r}"
             raise RunDocumentError(where=where, got=got, allowed=[f"version {VERSION}"])
-        return run_from_json(document)
+        return record_from_json(document)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunDocumentError(where=where, got=f"{type(error).__name__}: {error}") from error
 
 
-def run_as_json(run: Run) -> dict[str, Json]:
+def record_as_json(record: Record) -> dict[str, Json]:
     """Return a run as JSON."""
     return {
         "format": FORMAT,
         "version": VERSION,
-        "target": run.target,
-        "versions": dict(run.versions),
-        "seed": run.seed,
-        "seconds": number(run.seconds),
-        "operators": [dataclasses.asdict(each) for each in run.operators],
-        "rows": [row_as_json(each) for each in run.rows],
-        "outcomes": [outcome_as_json(each) for each in run.outcomes],
-        "known": [dataclasses.asdict(each) for each in run.known],
-        "unexpected": list(run.unexpected),
+        "target": record.target,
+        "versions": dict(record.versions),
+        "seed": record.seed,
+        "seconds": number(record.seconds),
+        "operators": [dataclasses.asdict(each) for each in record.operators],
+        "rows": [row_as_json(each) for each in record.rows],
+        "outcomes": [outcome_as_json(each) for each in record.outcomes],
+        "known": [dataclasses.asdict(each) for each in record.known],
+        "unexpected": list(record.unexpected),
     }
 
 
-def run_from_json(document: Mapping[str, Json]) -> Run:
+def record_from_json(document: Mapping[str, Json]) -> Record:
     """Return the run of a document."""
-    return Run(
+    return Record(
         target=document["target"],
         versions=dict(document["versions"]),
         seed=document["seed"],
@@ -175,7 +175,7 @@ def sample_as_json(sample: Sample) -> dict[str, Json]:
     """Return a sample as JSON; its values are pairs of a name and a value."""
     return {
         "values": [[name, value_as_json(value)] for name, value in sample.values],
-        **given_fields(sample, but=("values",)),
+        **select_given_fields(sample, but=("values",)),
     }
 
 
@@ -198,10 +198,12 @@ def value_as_json(value: Value) -> Json:
         case tuple():
             return [value_as_json(each) for each in value]
         case TensorSpec():
-            return {"tensor": given_fields(value)}
+            return {"tensor": select_given_fields(value)}
 
 
-def given_fields(value: Sample | TensorSpec, *, but: tuple[str, ...] = ()) -> dict[str, Json]:
+def select_given_fields(
+    value: Sample | TensorSpec, *, but: tuple[str, ...] = ()
+) -> dict[str, Json]:
     """Return the fields that do not have their default."""
     return {
         each.name: value_as_json(given)

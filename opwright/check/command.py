@@ -14,8 +14,8 @@ from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, PRINTED, Options, run_session
-from opwright.command_line.files import unwritable
-from opwright.errors import nearest_first
+from opwright.command_line.files import explain_unwritable
+from opwright.errors import sort_nearest_first
 from opwright.twin.options import Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import parse_memory
 
@@ -183,7 +183,7 @@ def output(file: Path | None, *, where: str) -> Path | None:
     OutputError
         OPW-C010.
     """
-    if file is not None and (why := unwritable(file)):
+    if file is not None and (why := explain_unwritable(file)):
         raise OutputError(where=where, got=why)
     return file
 
@@ -229,5 +229,5 @@ def check_target(request: Request) -> None:
     raise TargetError(
         where="TARGET",
         got=f"{request.target!r}: no such file or folder",
-        allowed=nearest_first(request.target, beside)[:MOST_SHOWN],
+        allowed=sort_nearest_first(request.target, beside)[:MOST_SHOWN],
     )

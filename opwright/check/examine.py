@@ -6,6 +6,8 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
+from opwright.check.observe.probes import SETTINGS, WRITABLE
+from opwright.check.observe.process_state import keep_state
 from opwright.check.outcome import Outcome
 from opwright.check.row_context import EagerCallError, NotApplicableError, RowContext
 from opwright.check.samples import Samples, describe
@@ -71,8 +73,11 @@ def examine_cell(
 
 def run(context: RowContext) -> tuple[Status, str]:
     """Run the row and return what became of it, and why."""
+    # Rows that compile load modules that set variables once.
+    probes = WRITABLE if context.row.cost == "low" else SETTINGS
     try:
-        context.row.run(context)
+        with keep_state(probes):
+            context.row.run(context)
     except NotApplicableError as error:
         return "not applicable", str(error)
     except EagerCallError as error:

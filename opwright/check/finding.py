@@ -1,4 +1,7 @@
-"""A fault that a row found, as data: all that a report, a ledger and a script need of it."""
+"""A finding: one fault that a row found, as data for reports, the ledger and scripts.
+
+An outcome has as many of them as the row found in its cell.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The outcome of a cell of the matrix: a row and a column for one operator."""
+"""An outcome: what became of one cell of the matrix, a row and a column for one operator.
+
+It holds the findings of its cell; a `Record` holds the outcomes of a run.
+"""
 
 from __future__ import annotations
 

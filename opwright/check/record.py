@@ -1,4 +1,8 @@
-"""A run of the matrix as data: what was checked, with what, and what became of each cell."""
+"""A record: a whole run of the matrix as data, from the operators and rows to each outcome.
+
+`session` makes it when the run is over. Reports, scripts and the exit code follow from it alone,
+and JSON holds all of it; so it has `CheckedOperator` and not `Subject`, which needs torch.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,14 @@ if TYPE_CHECKING:
     from opwright.check.row import Row
     from opwright.check.subject import Subject
 
-__all__ = ["CheckedOperator", "CheckedRow", "KnownFailure", "Run", "checked_operators", "rows_of"]
+__all__ = [
+    "CheckedOperator",
+    "CheckedRow",
+    "KnownFailure",
+    "Record",
+    "list_checked_operators",
+    "rows_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +77,8 @@ class KnownFailure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A run.
+class Record:
+    """A run of the matrix that is over.
 
     Parameters
     ----------
@@ -110,7 +121,7 @@ def rows_of(rows: Iterable[Row]) -> tuple[CheckedRow, ...]:
     )
 
 
-def checked_operators(subjects: Iterable[Subject]) -> tuple[CheckedOperator, ...]:
+def list_checked_operators(subjects: Iterable[Subject]) -> tuple[CheckedOperator, ...]:
     """Return the operators for a report."""
     return tuple(
         CheckedOperator(name=each.name, schema=str(each.schema), place=each.place)

@@ -1,4 +1,8 @@
-"""A request for checks, as the command line states it and worker processes get it."""
+"""A request: the target and all that loading it takes, as the command and its workers share it.
+
+The rest of the command line (rows, workers, files of reports) is `Options` of `session`, which
+workers do not get.
+"""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
 
-__all__ = ["Needs", "Row", "always", "takes_tensors"]
+__all__ = ["Needs", "Row", "apply_always", "takes_tensors"]
 
 # Why a row does not apply to an operator; None if it does.
 Needs: TypeAlias = "Callable[[Subject], str | None]"
 
 
-def always(subject: Subject) -> str | None:
+def apply_always(subject: Subject) -> str | None:
     """Say that a row applies to every operator."""
     del subject
     return None
@@ -64,6 +64,6 @@ class Row:
     kinds: tuple[Kind, ...]
     run: Callable[[RowContext], None]
     columns: tuple[str, ...] = ("eager",)
-    needs: Needs = always
+    needs: Needs = apply_always
     cost: Literal["low", "high"] = "low"
     process: Literal["plain", "guarded"] = "plain"

@@ -49,6 +49,11 @@ class RowContext:
         The device of the arguments: `npu` but in tests.
     watch
         Called with each sample before it is used, so that it is known should the process end.
+
+    Attributes
+    ----------
+    draws
+        Whether equal calls were found to differ; None as long as nobody had to ask.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class RowContext:
         self.samples = samples
         self.device = device
         self.watch = watch or ignore
+        self.draws: bool | None = None
         self.calls = 0
         self.ran: list[str] = []
         self.findings: list[Finding] = []

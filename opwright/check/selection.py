@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opwright.check.errors import UnknownColumnError, UnknownOperatorError, UnknownRowOptionError
-from opwright.errors import counted, nearest_first
+from opwright.errors import sort_nearest_first, write_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from opwright.check.record import CheckedOperator, CheckedRow
 
-__all__ = ["chosen_operators", "chosen_rows", "is_named", "list_text"]
+__all__ = ["choose_operators", "choose_rows", "is_named", "list_text"]
 
 MOST_SHOWN = 12  # names in a message
 
 
-def chosen_rows(rows: Sequence[CheckedRow], names: Sequence[str]) -> tuple[CheckedRow, ...]:
+def choose_rows(rows: Sequence[CheckedRow], names: Sequence[str]) -> tuple[CheckedRow, ...]:
     """Return the rows to run, with the columns to run.
 
     Raises
@@ -33,9 +33,7 @@ def chosen_rows(rows: Sequence[CheckedRow], names: Sequence[str]) -> tuple[Check
     for given in names:
         name, _, column = given.partition("/")
         if name not in known:
-            raise UnknownRowOptionError(
-                where="--row", got=repr(given), allowed=nearest_first(name, known)
-            )
+            raise UnknownRowOptionError(where="--row", got=repr(given), allowed=known, near=name)
         columns = known[name].columns
         if column and column not in columns:
             raise UnknownColumnError(
@@ -49,7 +47,7 @@ def chosen_rows(rows: Sequence[CheckedRow], names: Sequence[str]) -> tuple[Check
     )
 
 
-def chosen_operators(
+def choose_operators(
     operators: Sequence[CheckedOperator], names: Sequence[str]
 ) -> tuple[CheckedOperator, ...]:
     """Return the operators to check; a name may lack its namespace.
@@ -67,7 +65,7 @@ def chosen_operators(
             if "::" not in given:
                 known = [each.partition("::")[2] for each in known]
             raise UnknownOperatorError(
-                where="--op", got=repr(given), allowed=nearest_first(given, known)[:MOST_SHOWN]
+                where="--op", got=repr(given), allowed=sort_nearest_first(given, known)[:MOST_SHOWN]
             )
     return tuple(each for each in operators if any(is_named(each.name, given) for given in names))
 
@@ -75,7 +73,7 @@ def chosen_operators(
 def is_named(name: str, given: str) -> bool:
     """Return whether a user's name is that of an operator.
 
-    >>> is_named("my::scale.scalar", "scale.scalar"), is_named("my::scale.scalar", "my::scale")
+    >>> is_named("my::add.scalar", "add.scalar"), is_named("my::add.scalar", "my::add")
     (True, True)
     """
     return given in {form for full in (name, name.partition(".")[0]) for form in forms(full)}
@@ -93,9 +91,9 @@ def list_text(
 ) -> str:
     """Return the operators, rows and columns that a run would have."""
     reasons = {(name, row): why for name, row, why in applies}
-    lines = [f"{counted(len(rows), 'row')}:"]
+    lines = [f"{write_count(len(rows), 'row')}:"]
     lines += [f"  {row.name}  [{', '.join(row.columns)}]  {row.title}" for row in rows]
-    lines.append(f"{counted(len(operators), 'operator')}:")
+    lines.append(f"{write_count(len(operators), 'operator')}:")
     for each in operators:
         lines.append(f"  {each.name}  {each.place}")
         for row in rows:

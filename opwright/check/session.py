@@ -1,4 +1,7 @@
-"""A run of the matrix from the command line: processes, progress, the report at the end."""
+"""A session: the command's run of the matrix, from the first process to the exit code.
+
+It starts the processes, shows the progress, and puts the outcomes into a record, which it reports.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,24 @@ import typer
 from rich.console import Console
 
 from opwright import __version__
-from opwright.check.as_json import run_text as run_json
+from opwright.check.as_json import record_text as record_json
 from opwright.check.known.accept import accept
 from opwright.check.known.failures import is_passed, new_failures
-from opwright.check.known.ledger import judged, read_ledger
+from opwright.check.known.ledger import judge_outcomes, read_ledger
 from opwright.check.known.released import write_releases
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
-from opwright.check.record import CheckedOperator, CheckedRow, Run
-from opwright.check.report.files import STDOUT, Outputs, written
+from opwright.check.record import CheckedOperator, CheckedRow, Record
+from opwright.check.report.files import STDOUT, Outputs, report_unwritable
 from opwright.check.report.html import page_of
-from opwright.check.report.terminal import WIDTH, run_text
+from opwright.check.report.terminal import WIDTH, record_text
 from opwright.check.repro.scripts import write_scripts
-from opwright.check.selection import chosen_operators, chosen_rows, list_text
+from opwright.check.selection import choose_operators, choose_rows, list_text
 from opwright.command_line.files import write_atomically
-from opwright.command_line.waiting import waiting
-from opwright.errors import counted
+from opwright.command_line.waiting import show_waiting
+from opwright.errors import write_count
 from opwright.twin.environment import twin_environment
 from opwright.twin.toolkit import installed_toolkit
 from opwright.twin.user_kernels import build_packages
@@ -130,16 +133,12 @@ def run_session(options: Options, *, list_only: bool) -> int:
     with ExitStack() as stack:
         # Once: the second time, files with kernels are imported already and would declare none.
         packages = build_packages(options.settings.kernels) if options.settings.kernels else ()
-        server = stack.enter_context(closing(start(options, packages, guard=False)))
-        with waiting("importing torch and torch_npu"):
+        server = stack.enter_context(closing(start(options, packages)))
+        with show_waiting("importing torch and torch_npu"):
             ready = server.ready()
-        rows = chosen_rows(ready.rows, options.rows)
-        servers = {"plain": server}
-        if not list_only and "guarded" in {row.process for row in rows}:
-            guarded = start(options, packages, guard=True)
-            servers["guarded"] = stack.enter_context(closing(guarded))
-        pool = Pool(servers, options.request, options.limits)
-        with waiting(f"importing {options.request.target}"):
+        rows = choose_rows(ready.rows, options.rows)
+        pool = Pool(server, options.request, options.limits)
+        with show_waiting(f"importing {options.request.target}"):
             facts = pool.load()
         known = tuple(CheckedOperator(**each) for each in facts["operators"])
         for name, why in facts["unreadable"]:
@@ -147,25 +146,25 @@ def run_session(options: Options, *, list_only: bool) -> int:
         matrix = Matrix(
             known=known,
             offered=ready.rows,
-            operators=chosen_operators(known, options.operators),
+            operators=choose_operators(known, options.operators),
             rows=rows,
             versions={"opwright": __version__, **ready.versions},
         )
         if list_only:
             text = list_text(matrix.operators, rows, pool.applies())
-            with written(STDOUT):
+            with report_unwritable(STDOUT):
                 typer.echo(text)
             return 0
         console.print(
             f"import of torch and torch_npu {ready.seconds:.1f} s, of the target "
-            f"{facts['seconds']:.1f} s; {counted(len(matrix.operators), 'operator')}, "
-            f"{counted(len(rows), 'row')}",
+            f"{facts['seconds']:.1f} s; {write_count(len(matrix.operators), 'operator')}, "
+            f"{write_count(len(rows), 'row')}",
             highlight=False,
         )
         return run_matrix(pool, matrix, options, console)
 
 
-def start(options: Options, packages: Sequence[Path], *, guard: bool) -> Server:
+def start(options: Options, packages: Sequence[Path]) -> Server:
     """Start a process that workers can be forked from.
 
     Parameters
@@ -173,7 +172,7 @@ def start(options: Options, packages: Sequence[Path], *, guard: bool) -> Server:
     packages
         The user's kernels.
     """
-    settings = replace(options.settings, guard=guard or None, kernel_checks=True)
+    settings = replace(options.settings, kernel_checks=True)
     environment = twin_environment(os.environ, installed_toolkit(), settings, packages)
     return Server(environment, rows=row_names(options.rows))
 
@@ -188,31 +187,31 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
     entries = ledger_entries(options, matrix)
     cells = matrix.cells()
     begin = time.monotonic()
-    outcomes, is_whole = examined(pool, cells, min(options.workers, len(cells)), console)
-    run = Run(
+    outcomes, is_whole = examine_cells(pool, cells, min(options.workers, len(cells)), console)
+    record = Record(
         target=options.request.target,
         versions=matrix.versions,
         seed=options.request.seed,
         seconds=time.monotonic() - begin,
         operators=matrix.operators,
         rows=matrix.rows,
-        outcomes=in_order(outcomes, cells),
+        outcomes=put_in_order(outcomes, cells),
     )
     columns = {row.name: row.columns for row in matrix.offered}
-    judgement = judged(
-        run.outcomes,
+    judgement = judge_outcomes(
+        record.outcomes,
         entries,
         operators=[each.name for each in matrix.known],
         columns=columns,
         versions=matrix.versions,
     )
-    run = replace(run, known=judgement.known, unexpected=judgement.unexpected)
-    report(run, options)
+    record = replace(record, known=judgement.known, unexpected=judgement.unexpected)
+    report(record, options)
     if options.accept and options.ledger is not None:
-        with written("--accept"):
-            count = accept(options.ledger, new_failures(run), columns=columns)
+        with report_unwritable("--accept"):
+            count = accept(options.ledger, new_failures(record), columns=columns)
         console.print(
-            f"{counted(count, 'entry', 'entries') or 'no entries'} added to {options.ledger}",
+            f"{write_count(count, 'entry', 'entries') or 'no entries'} added to {options.ledger}",
             highlight=False,
             markup=False,
         )
@@ -221,17 +220,17 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
         console.print(f"interrupted: {len(outcomes)} of {total} cells were run", highlight=False)
         return INTERRUPTED
     if options.release is not None:
-        keep_schemas(run, matrix, options.release, console)
-    return 0 if is_passed(run) else 1
+        keep_schemas(record, matrix, options.release, console)
+    return 0 if is_passed(record) else 1
 
 
-def keep_schemas(run: Run, matrix: Matrix, version: str, console: Console) -> None:
+def keep_schemas(record: Record, matrix: Matrix, version: str, console: Console) -> None:
     """Write the schemas of a release, if nothing was found."""
-    if not is_passed(run):
+    if not is_passed(record):
         text = "not released: mend what was found, or give it a reason in the ledger"
         console.print(text, highlight=False)
         return
-    with written("--release"):
+    with report_unwritable("--release"):
         files = write_releases(matrix.known, version)
     for file in files:
         console.print(f"schemas of {version} written to {file}", highlight=False, markup=False)
@@ -252,7 +251,7 @@ def ledger_entries(options: Options, matrix: Matrix) -> tuple[Entry, ...]:
     return read_ledger(file, operators=names, rows=matrix.offered, lenient=options.accept)
 
 
-def examined(
+def examine_cells(
     pool: Pool, cells: Sequence[Sequence[Cell]], workers: int, console: Console
 ) -> tuple[list[Outcome], bool]:
     """Return the outcomes, and whether all cells were run."""
@@ -269,14 +268,16 @@ def examined(
     return outcomes, True
 
 
-def in_order(outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]) -> tuple[Outcome, ...]:
+def put_in_order(
+    outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]
+) -> tuple[Outcome, ...]:
     """Return the outcomes in the order of their cells."""
     known = {(each.operator, each.row, each.column): each for each in outcomes}
     keys = [(each.operator, each.row, each.column) for group in cells for each in group]
     return tuple(known[key] for key in keys if key in known)
 
 
-def report(run: Run, options: Options) -> None:
+def report(record: Record, options: Options) -> None:
     """Print the run and write its files, each also if another cannot be written.
 
     Raises
@@ -288,19 +289,21 @@ def report(run: Run, options: Options) -> None:
     is_printed = options.json_file == PRINTED
     if is_printed:
         with outputs.one(STDOUT):
-            typer.echo(run_json(run), nl=False)
+            typer.echo(record_json(record), nl=False)
     elif options.json_file is not None:
         with outputs.one("--json"):
-            write_atomically(options.json_file, run_json(run), force=True)
+            write_atomically(options.json_file, record_json(record), force=True)
     scripts = {}
     if options.repro is not None:
         with outputs.one("--repro"):
-            scripts = write_scripts(options.repro, run, options.request)
+            scripts = write_scripts(options.repro, record, options.request)
     if options.page is not None:
         with outputs.one("--html"):
-            write_atomically(options.page, page_of(run, scripts=scripts), force=True)
+            write_atomically(options.page, page_of(record, scripts=scripts), force=True)
     console = Console(stderr=is_printed)
     width = console.width if console.is_terminal else WIDTH
     with outputs.one(STDOUT):
-        console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)
+        console.print(
+            record_text(record, scripts=scripts, width=width), highlight=False, soft_wrap=True
+        )
     outputs.finish()

@@ -1,4 +1,7 @@
-"""An operator under check: what is declared of it, and the operator in torch.ops."""
+"""A subject: one operator under check, with its declaration and its overload in torch.ops.
+
+A target has any number of them. Reports know a subject as `CheckedOperator` of `record`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import OperatorFacts, SetFacts
     from opwright.kit.live.arguments import Values
 
-__all__ = ["Subject", "flat", "packed_results"]
+__all__ = ["Subject", "flat", "pack_results"]
 
 # Kernels that run on the CPU.
 CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
@@ -131,7 +134,7 @@ class Subject:
             Its arguments, which it may have written.
         """
         names = self.schema.output_names()
-        results = dict(zip(names, packed_results(returned, len(names)), strict=True))
+        results = dict(zip(names, pack_results(returned, len(names)), strict=True))
         arguments = [self.schema.aliased_argument(result) for result in self.schema.results]
         open_ones = self.unspecified(values)
         return self.written(values) | {
@@ -150,7 +153,7 @@ class Subject:
         return {argument.name: values[argument.name] for argument in self.schema.mutated}
 
 
-def packed_results(returned: object, count: int) -> tuple[object, ...]:
+def pack_results(returned: object, count: int) -> tuple[object, ...]:
     """Return the results of an operator that has `count` of them as a tuple."""
     if count == 0:
         return ()

@@ -1,4 +1,6 @@
-"""A user's target -> the operators to check: one function for each kind of target.
+"""A target: a file, module, library or namespace that the user names -> its subjects.
+
+There is a function for each kind of target.
 
 Everything here runs user code, so the command leaves it to a worker process.
 """
@@ -25,7 +27,7 @@ from opwright.check.errors import (
     TargetError,
 )
 from opwright.check.subject import Subject
-from opwright.errors import OpwrightError, nearest_first
+from opwright.errors import OpwrightError, sort_nearest_first
 from opwright.internals.dispatcher import dispatch_dump, dispatch_get_all_op_names
 from opwright.kit.declare.errors import SchemaError
 from opwright.kit.declare.operator import Operator
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Target",
-    "described_namespace",
+    "describe_namespace",
     "load_library",
     "module_of_name",
     "read_target",
@@ -202,7 +204,7 @@ def of_namespaces(found: Iterable[str], described: dict[str, OperatorSet], *, wh
     NoOperatorsError
         OPW-C002.
     """
-    targets = [described_namespace(each, described.get(each)) for each in sorted(found)]
+    targets = [describe_namespace(each, described.get(each)) for each in sorted(found)]
     if not targets:
         raise NoOperatorsError(
             where=where, got="no operator set, and no operator that it registers with torch"
@@ -228,17 +230,17 @@ def of_namespace(name: str, described: dict[str, OperatorSet], registered: Itera
     """
     if not dispatcher.names_in(name):
         fresh = sorted(registered)
-        near = nearest_first(name, namespaces())[:MOST_NAMES]
+        near = sort_nearest_first(name, namespaces())[:MOST_NAMES]
         raise TargetError(
             where="TARGET",
             got=repr(name),
             allowed=fresh or near,
             fix="name a namespace that the library registers" if fresh else None,
         )
-    return described_namespace(name, described.get(name))
+    return describe_namespace(name, described.get(name))
 
 
-def described_namespace(namespace: str, described: OperatorSet | None) -> Target:
+def describe_namespace(namespace: str, described: OperatorSet | None) -> Target:
     """Return the operators of a namespace that is registered already.
 
     Parameters
@@ -279,7 +281,7 @@ def subjects_of_description(ops: OperatorSet) -> Iterator[Subject]:
             raise NoOperatorsError(
                 where=subject.where,
                 got="no operator of this name is registered",
-                allowed=nearest_first(subject.name, there)[:MOST_NAMES],
+                allowed=sort_nearest_first(subject.name, there)[:MOST_NAMES],
                 fix="name the library with --load, or correct the name",
             )
         yield subject

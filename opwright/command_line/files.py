@@ -8,10 +8,10 @@ from pathlib import Path
 
 from opwright.command_line.errors import ExistingFileError, OutputError
 
-__all__ = ["follow_links", "unwritable", "write_atomically"]
+__all__ = ["explain_unwritable", "follow_links", "write_atomically"]
 
 
-def unwritable(file: Path) -> str | None:
+def explain_unwritable(file: Path) -> str | None:
     """Return why a file cannot be written; None if it can."""
     try:
         if file.exists() and not file.is_dir():  # also a device, or the pipe of /dev/stdout

@@ -42,7 +42,7 @@ VERBS = {
     "new": Verb(examples=("opwright new my_ops", "opwright new my_ops --from in-place")),
     "add": Verb(
         examples=(
-            'opwright add "scale(Tensor x, float factor) -> Tensor"',
+            'opwright add "rescale(Tensor x, float factor) -> Tensor"',
             "opwright add rope --from in-place",
         )
     ),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["waiting"]
+__all__ = ["show_waiting"]
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[None]:
+def show_waiting(text: str) -> Iterator[None]:
     """Show what is done meanwhile, if standard error is a terminal; nothing of it stays there."""
     # Not at the top: rich takes a moment, which --help of a verb must not pay.
     from rich.console import Console  # noqa: PLC0415

@@ -143,7 +143,7 @@ def reach(
     """Return a function and those that it calls; a name of its own file comes first."""
     reached, left = [start], [start]
     while left:
-        for name in called_names(left.pop()):
+        for name in find_called_names(left.pop()):
             for function in module.get(name) or everywhere.get(name, []):
                 if function not in reached:
                     reached.append(function)
@@ -151,7 +151,7 @@ def reach(
     return reached
 
 
-def called_names(function: ast.FunctionDef) -> Iterator[str]:
+def find_called_names(function: ast.FunctionDef) -> Iterator[str]:
     """Yield the names of the plain functions that a function calls."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -60,11 +60,12 @@ def measure_graphs() -> tuple[Difference, ...]:
     """
     from opwright.coverage.converters import converters  # noqa: PLC0415 -- reads TorchAir
     from opwright.coverage.status import measure  # noqa: PLC0415 -- reads the libraries
-    from opwright.graph_engine import kernels, lookup, prototypes  # noqa: PLC0415 -- they bring torch in
-    from opwright.graph_engine.kernel_modules import load_kernels  # noqa: PLC0415 -- as above
+    from opwright.graph_engine import kernels, lookup  # noqa: PLC0415 -- they bring torch in
+    from opwright.graph_engine.prototypes import cann  # noqa: PLC0415 -- they bring torch in
+    from opwright.graph_engine.table import load_kernels  # noqa: PLC0415 -- as above
 
     load_kernels(kernels)
-    found = converters(prototypes.types())
+    found = converters(cann.types())
     types = {each for converter in found for each in converter.types}
     return tuple(
         compare(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from opwright.twin.symbols import SharedLibrary
 
-__all__ = ["Need", "PackageMissingError", "looked_up", "needs"]
+__all__ = ["Need", "PackageMissingError", "find_function_names", "needs"]
 
 # Families of names and the library in which CANN has them; the first that matches counts.
 FAMILIES = (
@@ -62,7 +62,7 @@ FAMILIES = (
     (r"(hal|drv)[A-Z]\w+", "libascend_hal"),
     (r"mspti[A-Z]\w+", "libmspti"),
     (r"mstx[A-Z]\w+", "libms_tools_ext"),
-    (r"_ZNK?3atb\w+", "libatb"),
+    (r"_ZNK?3atb\w+|Atb[A-Z]\w+", "libatb"),
     (r"(mem|str|v?snprintf)\w*_s", "libc_sec"),
 )
 
@@ -120,10 +120,10 @@ def needs() -> tuple[Need, ...]:
     linked = {
         name for library in own for name in library.imported - provided if not is_system(name)
     }
-    words = {name for library in own for name in looked_up(library)}
+    words = {name for library in own for name in find_function_names(library)}
     return tuple(
         sorted(
-            [*map(linked_need, linked), *looked_up_needs(words - linked)],
+            [*map(make_linked_need, linked), *make_looked_up_needs(words - linked)],
             key=lambda need: (need.library, need.name),
         )
     )
@@ -157,7 +157,7 @@ def is_system(name: str) -> bool:
     return any(hasattr(ctypes.CDLL(library), name) for library in C_LIBRARY)
 
 
-def looked_up(library: SharedLibrary) -> set[str]:
+def find_function_names(library: SharedLibrary) -> set[str]:
     """Return the string constants that have the form of a function of CANN."""
     return {word for word in library.words if home(word) and not LABELS.fullmatch(word)}
 
@@ -170,12 +170,12 @@ def home(name: str) -> str | None:
     return None
 
 
-def linked_need(name: str) -> Need:
+def make_linked_need(name: str) -> Need:
     """Make the need for a linked symbol."""
     return Need(name=name, symbols=(name,), library=home(name) or "other", how="linked")
 
 
-def looked_up_needs(words: Iterable[str]) -> Iterator[Need]:
+def make_looked_up_needs(words: Iterable[str]) -> Iterator[Need]:
     """Make the needs for looked-up names; both phases of an aclnn function are one need."""
     names = set(words)
     for name in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from opwright.coverage.status import STATUSES
-from opwright.twin.text import rendered
+from opwright.twin.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def to_text(functions: Sequence[Function]) -> str:
         table.add_column(status, footer=str(totals[status]), justify="right")
     for library in sorted({function.library for function in functions}):
         table.add_row(library, *(str(counts[library, status]) for status in STATUSES))
-    return rendered(table)
+    return render(table)
 
 
 def to_json(functions: Sequence[Function], only: Status | None) -> str:

@@ -1,10 +1,24 @@
-"""The graph engine: what stands behind ge::Session, in Python on torch's CPU kernels.
+"""The graph engine: the other side of ge::Session, in Python on torch's CPU kernels.
 
-A serialized Ascend IR graph (`read.py`) is compiled for the shapes of its inputs (`compiled.py`):
-the kernels of its nodes (`kernels/` enters them into `table.py`, `lookup.py` finds those of users
-as well) are traced to one FX graph of ATen operators. `bridge.py` is where libge_runner calls in.
+Files at the top are the entrances and the operator table: libge_runner calls `bridge.py`, libgraph
+`prototype_bridge.py`, libacl_op_compiler `legacy_bridge.py`, each by its name; kernels enter
+`table.py`, and `lookup.py` finds the kernel or prototype of an operator type. A graph goes through
+these folders in order:
 
-kernels       what nodes compute: a module for each family of operator types
+options       the options that it comes with
+graph         a serialized graph of Ascend IR -> data
+lowering      that, for the shapes of its inputs -> one FX graph of ATen operators
+running       FX graphs as programs, their runs and data dumps
+
+Lowering calls the kernels of the nodes, which are in
+
+kernels       kernels of the twin: a module for each family of operator types
 user_kernels  kernels of users for the types in graphs
-legacy        legacy operators, which use the same kernels, one at a time
+legacy        kernels of legacy operators alone, and how such operators run, one at a time
+
+All of these use
+
+prototypes    prototypes of operator types, a module for each place that declares them
+calls         calls that stay one operator of the traced graph, as that of an aclnn function
+tensors       dtypes, numbers of 4 bits, shapes
 """

@@ -16,20 +16,21 @@ import torch
 
 from opwright.errors import OpwrightError
 from opwright.graph_engine import kernels
-from opwright.graph_engine.compiled import CompiledGraph, Input
-from opwright.graph_engine.compilers import chosen_compiler
-from opwright.graph_engine.description import DESCRIPTIONS
-from opwright.graph_engine.dtypes import RUNTIME_CODES, from_runtime
-from opwright.graph_engine.dumping import Dumper, plan_for
-from opwright.graph_engine.inherited import available_options
-from opwright.graph_engine.kernel_modules import load_kernels
-from opwright.graph_engine.lower import outputs_of
-from opwright.graph_engine.options import check_options, parse
-from opwright.graph_engine.read import read_model
-from opwright.graph_engine.runner import ADDRESS, Runner, tensor_over
-from opwright.graph_engine.settings import Settings, check_indices
-from opwright.graph_engine.source_lines import naming_lines
-from opwright.graph_engine.variables import of_session, remove_session
+from opwright.graph_engine.graph.description import DESCRIPTIONS
+from opwright.graph_engine.graph.read import read_model
+from opwright.graph_engine.graph.source_lines import name_lines
+from opwright.graph_engine.lowering.lower import outputs_of
+from opwright.graph_engine.lowering.variables import find_variables, remove_session
+from opwright.graph_engine.options.cores import report_excess
+from opwright.graph_engine.options.inherited import select_available
+from opwright.graph_engine.options.options import check_options, parse
+from opwright.graph_engine.options.settings import Settings, check_indices
+from opwright.graph_engine.running.compiled_graph import CompiledGraph, Input
+from opwright.graph_engine.running.compilers import choose_compiler
+from opwright.graph_engine.running.dumping import Dumper, plan_for
+from opwright.graph_engine.running.runner import ADDRESS, Runner, tensor_over
+from opwright.graph_engine.table import load_kernels
+from opwright.graph_engine.tensors.dtypes import RUNTIME_CODES, from_runtime
 from opwright.graph_report.compiled import observe
 
 if TYPE_CHECKING:
@@ -138,23 +139,23 @@ def library() -> ctypes.CDLL:
     return native
 
 
-def reporting(answer: int, body: Callable[[], None]) -> None:
+def report_errors(answer: int, body: Callable[[], None]) -> None:
     """Run `body`; an exception becomes the error of the call."""
     try:
         body()
     except OpwrightError as error:
         library().opwright_engine_fail(answer, str(error).encode(errors="backslashreplace"))
     except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
-        words = own_words(f"{type(error).__name__}: {error}")
+        words = strip_torchscript(f"{type(error).__name__}: {error}")
         library().opwright_engine_fail(answer, words.encode(errors="backslashreplace"))
 
 
-def own_words(text: str) -> str:
+def strip_torchscript(text: str) -> str:
     r"""Return an error of the engine without what TorchScript, which it went through, adds.
 
-    >>> own_words("RuntimeError: Traceback\nKernelRunError: OPW-N004 the title\n\nAt:\n  run()")
+    >>> strip_torchscript("RuntimeError: Trace\nKernelRunError: OPW-N004 the title\n\nAt:\n  run()")
     'OPW-N004 the title'
-    >>> own_words("MemoryError: none left")
+    >>> strip_torchscript("MemoryError: none left")
     'MemoryError: none left'
     """
     found = re.search(r"OPW-[A-Z]\d+ .*?(?=\n\nAt:|\Z)", text, re.DOTALL)
@@ -163,7 +164,7 @@ def own_words(text: str) -> str:
 
 def configure(place: bytes, options: bytes, answer: int) -> None:
     """Check options."""
-    reporting(answer, lambda: check_options(place.decode(), parse(options.decode())))
+    report_errors(answer, lambda: check_options(place.decode(), parse(options.decode())))
 
 
 def compile_graph(
@@ -189,13 +190,14 @@ def compile_graph(
         observe.keep(serialized, graph.name)
         options = parse(own.decode())
         settings = Settings.of(graph, options)
-        general = available_options(graph.name, parse(inherited.decode()))
+        general = select_available(graph.name, parse(inherited.decode()))
+        report_excess(graph, {**general, **options})
         plan = plan_for(graph, {**general, **options})
-        with naming_lines(graph.name):
+        with name_lines(graph.name):
             compiled = CompiledGraph(
                 graph,
-                chosen_compiler(),
-                variables=of_session(session),
+                choose_compiler(),
+                variables=find_variables(session),
                 settings=settings,
                 dumper=None if plan is None else Dumper(graph, plan, handle),
             )
@@ -211,7 +213,7 @@ def compile_graph(
             len(outputs_of(graph)),
         )
 
-    reporting(answer, body)
+    report_errors(answer, body)
 
 
 def load(handle: int, options: bytes, answer: int) -> None:
@@ -220,22 +222,22 @@ def load(handle: int, options: bytes, answer: int) -> None:
     def body() -> None:
         given = parse(options.decode())
         check_options("the first run of a graph", given)
-        check_indices(compiled_graph(handle).graph, given)
+        check_indices(find_compiled_graph(handle).graph, given)
 
-    reporting(answer, body)
+    report_errors(answer, body)
 
 
 def describe(handle: int, what: bytes, answer: int) -> None:
     """Answer a text about a graph."""
 
     def body() -> None:
-        text = DESCRIPTIONS[what.decode()](compiled_graph(handle).graph)
+        text = DESCRIPTIONS[what.decode()](find_compiled_graph(handle).graph)
         library().opwright_engine_text(answer, text.encode(errors="backslashreplace"))
 
-    reporting(answer, body)
+    report_errors(answer, body)
 
 
-def compiled_graph(handle: int) -> CompiledGraph:
+def find_compiled_graph(handle: int) -> CompiledGraph:
     """Return a graph that was compiled."""
     with lock:
         return graphs[handle]
@@ -245,16 +247,16 @@ def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int)
     """Answer a program for these inputs, and shapes and dtypes of its outputs."""
 
     def body() -> None:
-        compiled = compiled_graph(handle)
+        compiled = find_compiled_graph(handle)
         inputs = [as_input(compiled, views[i]) for i in range(count)]
-        with naming_lines(compiled.graph.name):
+        with name_lines(compiled.graph.name):
             runner = compiled.specialize(inputs)
         number = next(numbers)
         runners[number] = runner
         library().opwright_engine_program(answer, number, int(compiled.launches))
         answer_outputs(answer, runner)
 
-    reporting(answer, body)
+    report_errors(answer, body)
 
 
 def run_program(number: int, addresses: int, count: int, threads: int, answer: int) -> None:
@@ -263,7 +265,7 @@ def run_program(number: int, addresses: int, count: int, threads: int, answer: i
     def body() -> None:
         runners[number].run(ctypes.string_at(addresses, count * ADDRESS), threads)
 
-    reporting(answer, body)
+    report_errors(answer, body)
 
 
 def remove(handle: int) -> None:

@@ -18,10 +18,10 @@ import torch
 from opwright.errors import OpwrightError
 from opwright.graph_engine import kernels
 from opwright.graph_engine.errors import MissingKernelError
-from opwright.graph_engine.kernel_modules import load_kernels
 from opwright.graph_engine.legacy import kernels as legacy_kernels
 from opwright.graph_engine.legacy.operator import LegacyOperator, read_operator
-from opwright.graph_engine.runner import ADDRESS
+from opwright.graph_engine.running.runner import ADDRESS
+from opwright.graph_engine.table import load_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def library() -> ctypes.CDLL:
     return native
 
 
-def reporting(answer: int, code: int, body: Callable[[], None]) -> None:
+def report_errors(answer: int, code: int, body: Callable[[], None]) -> None:
     """Run `body`; an exception becomes the error of the call."""
     try:
         body()
@@ -123,7 +123,7 @@ def prepare(description: bytes, answer: int) -> None:
         operators[number] = operator
         library().opwright_legacy_program(answer, number)
 
-    reporting(answer, INVALID, body)
+    report_errors(answer, INVALID, body)
 
 
 def run_operator(
@@ -140,7 +140,7 @@ def run_operator(
             sizes = (ctypes.c_int64 * len(shape))(*shape)
             library().opwright_legacy_shape(answer, len(shape), sizes)
 
-    reporting(answer, FAILED, body)
+    report_errors(answer, FAILED, body)
 
 
 def drop(number: int) -> None:

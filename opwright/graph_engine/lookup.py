@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.graph_engine.declared import loaded_prototype
-from opwright.graph_engine.launched import find_launched_kernel
-from opwright.graph_engine.packages import installed
-from opwright.graph_engine.prototypes import of_torchair
+from opwright.graph_engine.calls.launched import find_launched_kernel
+from opwright.graph_engine.prototypes.cann import of_torchair
+from opwright.graph_engine.prototypes.loaded_libraries import find_loaded_prototype
+from opwright.graph_engine.prototypes.packages import find_installed
 from opwright.graph_engine.table import TABLE
 from opwright.graph_engine.user_kernels.kernel import find_user_kernel
 from opwright.graph_engine.user_kernels.types import (
@@ -41,8 +41,8 @@ def find_prototype(op_type: str) -> Prototype | None:
     """
     return (
         find_declared_prototype(op_type)
-        or installed(op_type)
+        or find_installed(op_type)
         or of_torchair(op_type)
-        or loaded_prototype(op_type)
+        or find_loaded_prototype(op_type)
         or find_corresponding_prototype(op_type)
     )

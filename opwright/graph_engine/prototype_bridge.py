@@ -6,7 +6,7 @@ import ctypes
 
 from opwright.errors import OpwrightError
 from opwright.graph_engine.lookup import find_prototype
-from opwright.graph_engine.prototypes import attribute_type
+from opwright.graph_engine.prototypes.cann import attribute_type
 
 __all__ = ["connect"]
 

@@ -18,7 +18,9 @@ output. Kernels are traced, so they use torch only, and never look at the values
 from __future__ import annotations
 
 import enum
+import importlib
 import inspect
+import pkgutil
 import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +29,9 @@ import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
-__all__ = ["TABLE", "Kernel", "Passing", "Takes", "kernel", "types"]
+__all__ = ["TABLE", "Kernel", "Passing", "Takes", "kernel", "load_kernels", "types"]
 
 Function = typing.TypeVar("Function", bound="Callable[..., object]")
 
@@ -118,7 +121,9 @@ def describe(function: Callable[..., object], *, source: str, of_shapes: bool) -
     return Kernel(
         function=function,
         inputs={
-            p.name: passing(hints[p.name]) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD
+            p.name: read_passing(hints[p.name])
+            for p in parameters
+            if p.kind is p.POSITIONAL_OR_KEYWORD
         },
         attributes={p.name: p.default is not p.empty for p in keywords if p.name != "node"},
         source=source,
@@ -137,12 +142,19 @@ PASSINGS = {
 }
 
 
-def passing(hint: object) -> Passing:
+def read_passing(hint: object) -> Passing:
     """Return what an annotation says."""
     arguments = typing.get_args(hint)
     optional = type(None) in arguments
     wanted = next(a for a in arguments if a is not type(None)) if optional else hint
     return Passing(PASSINGS[typing.cast("typing.Any", wanted)], optional)
+
+
+def load_kernels(*packages: ModuleType) -> None:
+    """Import every module of these packages of kernels, which enters its kernels into the table."""
+    for package in packages:
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def types() -> tuple[str, ...]:

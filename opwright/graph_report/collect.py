@@ -59,7 +59,7 @@ def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
             raise CommandNotFoundError(where="opwright graph", got=repr(command[0]))
         done = subprocess.run([program, *command[1:]], env=environment, check=False)
         captures, compiled = (
-            sorted(Path(folder).glob(pattern), key=in_order)
+            sorted(Path(folder).glob(pattern), key=parse_order)
             for pattern in ("graph-*.json", "ge-*.air")
         )
         graphs: tuple[Graph, ...] = (
@@ -71,6 +71,6 @@ def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
     )
 
 
-def in_order(file: Path) -> tuple[int, ...]:
+def parse_order(file: Path) -> tuple[int, ...]:
     """Return the numbers in a file's name: process, then place of the capture."""
     return tuple(map(int, re.findall(r"\d+", file.stem)))

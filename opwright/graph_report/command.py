@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opwright.command_line.files import unwritable
-from opwright.errors import counted
+from opwright.command_line.files import explain_unwritable
+from opwright.errors import write_count
 from opwright.graph_report.collect import run_and_collect
 from opwright.graph_report.errors import GraphNumberError, NoCaptureError, OutputFileError
 from opwright.graph_report.shown import FILES, json_of, page_of, read, svg_of, text_of, title_of
@@ -72,17 +72,17 @@ def graph(
             typer.echo(f"opwright: the command ended with exit code {code}", err=True)
         elif not graphs:
             raise NoCaptureError(where="opwright graph", got=repr(" ".join(what)))
-    show(chosen(graphs, number), [(svg, svg_of), (page, page_of)], json_file)
+    show(choose(graphs, number), [(svg, svg_of), (page, page_of)], json_file)
     raise typer.Exit(code)
 
 
 def check_output(file: Path, *, where: str) -> None:
     """Raise OutputFileError (OPW-G004) unless the file can be written."""
-    if why := unwritable(file):
+    if why := explain_unwritable(file):
         raise OutputFileError(where=where, got=why)
 
 
-def chosen(graphs: Sequence[Graph], number: int | None) -> dict[int, Graph]:
+def choose(graphs: Sequence[Graph], number: int | None) -> dict[int, Graph]:
     """Return number -> graph: all, or the one that was asked for.
 
     Raises
@@ -116,7 +116,7 @@ def show(
         typer.echo(json_of(graphs.values()))
     elif json_file is not None:
         write(json_file, json_of(graphs.values()) + "\n")
-        typer.echo(f"{counted(len(graphs), 'graph') or 'no graphs'}: {json_file}")
+        typer.echo(f"{write_count(len(graphs), 'graph') or 'no graphs'}: {json_file}")
     if not files and json_file is None:
         typer.echo("\n\n".join(text_of(each, number) for number, each in graphs.items()))
 

@@ -8,7 +8,16 @@ from xml.etree import ElementTree as ET
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CHARACTER", "add", "add_text", "arrow_tip", "cut", "new_drawing", "pixels", "written"]
+__all__ = [
+    "CHARACTER",
+    "add",
+    "add_text",
+    "arrow_tip",
+    "cut",
+    "new_drawing",
+    "pixels",
+    "write_drawing",
+]
 
 CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
 
@@ -31,7 +40,7 @@ def new_drawing(width: float, height: float, title: str, style: str) -> ET.Eleme
     return root
 
 
-def written(root: ET.Element) -> str:
+def write_drawing(root: ET.Element) -> str:
     """Return the text of a drawing."""
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"

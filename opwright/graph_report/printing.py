@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from opwright.errors import counted
+from opwright.errors import write_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from opwright.graph_report.repeats import Section
 
-__all__ = ["add_rows", "printed"]
+__all__ = ["add_rows", "render"]
 
 PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_ROWS = 2000  # of what does not repeat: more take rich a minute and nobody reads them
 
 
-def printed(parts: Sequence[RenderableType], width: int | None) -> str:
+def render(parts: Sequence[RenderableType], width: int | None) -> str:
     """Return the parts of a report as text.
 
     Parameters
@@ -64,7 +64,7 @@ def add_rows(
             table.add_row(*empty, Text(section_text(section), style="bold"))
         for place in range(section.start, section.start + section.length):
             if table.row_count >= MOST_ROWS:
-                more = f"... {counted(total - place, 'row')} more; --json FILE writes all"
+                more = f"... {write_count(total - place, 'row')} more; --json FILE writes all"
                 table.add_row(*empty, Text(more))
                 return
             table.add_row(*cells(place))
@@ -76,6 +76,6 @@ def section_text(section: Section) -> str:
     """Announce a section that repeats."""
     last = section.start + section.length * section.times
     return (
-        f"{section.times} times the next {counted(section.length, 'row')}: "
+        f"{section.times} times the next {write_count(section.length, 'row')}: "
         f"#{section.start + 1} to #{last}"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["Section", "folded", "sections"]
+__all__ = ["Section", "fold", "sections"]
 
 LEAST = 3  # entries that a section has to save; fewer are easier to read as they are
 LONGEST = 256  # entries of a section that is looked for; a model's layer has fewer launches
@@ -53,7 +53,7 @@ def sections(
     return tuple(found)
 
 
-def folded(keys: Sequence[Hashable], most: int) -> tuple[Section, ...]:
+def fold(keys: Sequence[Hashable], most: int) -> tuple[Section, ...]:
     """Return the sections of a sequence; up to `most` entries are one that occurs once."""
     if len(keys) > most:
         return sections(keys)

@@ -64,7 +64,7 @@ def warn(found: str) -> None:
     found
         The launches, as JSON: `native/runtime/streams/capture/order.cpp`.
     """
-    captured = compiled_graph()
+    captured = find_compiled_graph()
     if captured is None:
         return  # an operator that the program itself calls in place
     compiler, module = captured
@@ -72,7 +72,7 @@ def warn(found: str) -> None:
     warnings.warn("\n".join(lines), InPlaceRewriteWarning, stacklevel=2)
 
 
-def compiled_graph() -> tuple[Compiler, GraphModule | None] | None:
+def find_compiled_graph() -> tuple[Compiler, GraphModule | None] | None:
     """Return the compiler that captures on this thread, and its graph after all passes.
 
     A graph that was compiled earlier and read from a file has no FX graph any more.
@@ -127,7 +127,7 @@ def in_place_nodes(launch: Mapping[str, Any], module: GraphModule) -> Iterator[N
     """
     wanted = tuple(launch["written"]["shape"]), tuple(launch["read"]["shape"])
     for node in module.graph.nodes:
-        written = written_argument(node)
+        written = find_written_argument(node)
         if written is None or shape_of(written) != wanted[0]:
             continue
         others = (each for each in node.all_input_nodes if each is not written)
@@ -135,7 +135,7 @@ def in_place_nodes(launch: Mapping[str, Any], module: GraphModule) -> Iterator[N
             yield node
 
 
-def written_argument(node: Node) -> Node | None:
+def find_written_argument(node: Node) -> Node | None:
     """Return the first argument of an operator that computes in place; None for other nodes."""
     schema = getattr(node.target, "_schema", None)
     if schema is None or not schema.arguments or not node.args:
@@ -154,5 +154,5 @@ def shape_of(node: Node) -> tuple[int, ...] | None:
 
 def is_input(node: Node) -> bool:
     """Return whether a node computes in place on an input of the graph."""
-    written = written_argument(node)
+    written = find_written_argument(node)
     return written is not None and written.op in ("placeholder", "get_attr")

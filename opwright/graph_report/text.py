@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["printable", "size_text"]
+__all__ = ["make_printable", "size_text"]
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 STEP = 1024
@@ -22,10 +22,10 @@ def size_text(size: int) -> str:
     return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     r"""Return the text without what would steer a terminal or what XML cannot hold.
 
-    >>> printable("aclnn\x1b[31mAdd") == "aclnn\ufffd[31mAdd"
+    >>> make_printable("aclnn\x1b[31mAdd") == "aclnn\ufffd[31mAdd"
     True
     """
     return "".join(each if each.isprintable() else "\ufffd" for each in text)

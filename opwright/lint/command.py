@@ -74,9 +74,9 @@ def lint(  # noqa: PLR0913 - a parameter for each option
     errors or warnings. docs/lint.md explains each rule.
     """
     # So that --help starts at once.
-    from opwright.command_line.files import unwritable  # noqa: PLC0415
+    from opwright.command_line.files import explain_unwritable  # noqa: PLC0415
     from opwright.lint.errors import LintOutputError, LintPathError  # noqa: PLC0415
-    from opwright.lint.linting import chosen_rules  # noqa: PLC0415
+    from opwright.lint.linting import choose_rules  # noqa: PLC0415
     from opwright.lint.linting import lint as run  # noqa: PLC0415
     from opwright.lint.output.as_json import as_json  # noqa: PLC0415
     from opwright.lint.output.as_sarif import as_sarif  # noqa: PLC0415
@@ -86,13 +86,13 @@ def lint(  # noqa: PLR0913 - a parameter for each option
         statistics_as_text,
     )
 
-    chosen = chosen_rules(split(select), split(ignore))
+    chosen = choose_rules(split(select), split(ignore))
     if rules:
         typer.echo(rules_as_text(chosen), nl=False)
         return
     if not paths:
         raise LintPathError(where="opwright lint", got="no path")
-    if output is not None and (why := unwritable(output)):
+    if output is not None and (why := explain_unwritable(output)):
         raise LintOutputError(where="opwright lint, --out", got=why)
     with progress() as step:
         report = run(paths, rules=chosen, exclude=exclude or (), tests=tests, step=step)

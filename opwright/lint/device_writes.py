@@ -46,13 +46,13 @@ def kernel_writes(files: Iterable[FileFacts]) -> KernelWrites:
                 writes = {
                     parameter: site
                     for parameter in function.parameters
-                    if (site := written(function, parameter, by_name, stores, 0)) is not None
+                    if (site := find_writes(function, parameter, by_name, stores, 0)) is not None
                 }
                 found[plain_name(function.name)].append((function.parameters, writes))
     return dict(found)
 
 
-def written(
+def find_writes(
     function: DeviceFunction,
     parameter: str,
     by_name: Mapping[str, list[DeviceFunction]],
@@ -75,7 +75,7 @@ def written(
                 if len(each.parameters) >= len(call.arguments)
             ]
             sites = [
-                written(each, each.parameters[position], by_name, stores, depth + 1)
+                find_writes(each, each.parameters[position], by_name, stores, depth + 1)
                 for each in candidates
             ]
             # Of several classes with such a method, only what all do is certain.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opwright.lint.definitions import Call, Function, Place, Use
     from opwright.lint.libraries import Project
 
-__all__ = ["Effect", "Verdict", "effect_on", "freezing", "inner_functions"]
+__all__ = ["Effect", "Verdict", "effect_on", "find_freezing", "inner_functions"]
 
 DEEPEST = 5  # calls from a kernel to a function that writes
 
@@ -137,7 +137,7 @@ def effect_in_aclnn(project: Project, use: Use) -> Effect:
     return READ
 
 
-def freezing(
+def find_freezing(
     project: Project, function: Function, seen: frozenset[Place] = frozenset()
 ) -> list[tuple[Function, int]]:
     """Return functions that a Meta runs, itself first, and the numbers of their frozen sizes."""
@@ -146,7 +146,7 @@ def freezing(
     found = [(function, at) for at in range(len(function.frozen))]
     for name in sorted(function.calls):
         for inner in inner_functions(project, function, name):
-            found += freezing(project, inner, seen | {function.place})
+            found += find_freezing(project, inner, seen | {function.place})
     return found
 
 

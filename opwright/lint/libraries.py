@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from opwright.aclnn.known import known_parameters
+from opwright.aclnn.known import find_known_parameters
 from opwright.lint.definitions import (
     AclnnFunction,
     AclnnParameter,
@@ -155,7 +155,7 @@ class Project:
             known = exact or [each for each in known if "::" not in each.name]
         if len(known) > 1:
             same = [each for each in known if each.place.file == near.file]
-            known = same or closest(known, near)
+            known = same or find_closest(known, near)
         return known
 
     def device_write(self, kernel: str, position: int, count: int | None) -> Site | None:
@@ -181,21 +181,21 @@ class Project:
             decided = [
                 each for each in own if any(p.is_written is not None for p in each.parameters)
             ]
-            own.sort(key=lambda each: -common(each.place.file, near.file))
+            own.sort(key=lambda each: -count_common(each.place.file, near.file))
             return (decided or own)[0]
         if name in self.aclnn:
             return None
-        known = known_function(name)
+        known = find_known_function(name)
         return known if known is not None and len(known.parameters) == count else None
 
 
-def closest(functions: list[Function], near: Place) -> list[Function]:
+def find_closest(functions: list[Function], near: Place) -> list[Function]:
     """Return those functions whose files share most folders with a place."""
-    best = max(common(each.place.file, near.file) for each in functions)
-    return [each for each in functions if common(each.place.file, near.file) == best]
+    best = max(count_common(each.place.file, near.file) for each in functions)
+    return [each for each in functions if count_common(each.place.file, near.file) == best]
 
 
-def common(one: str, other: str) -> int:
+def count_common(one: str, other: str) -> int:
     """Return how many folders two paths share."""
     count = 0
     for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
@@ -206,9 +206,9 @@ def common(one: str, other: str) -> int:
 
 
 @functools.cache
-def known_function(name: str) -> AclnnFunction | None:
+def find_known_function(name: str) -> AclnnFunction | None:
     """Return the prototype of a function of CANN itself."""
-    given = known_parameters(name)
+    given = find_known_parameters(name)
     if given is None:
         return None
     last = max((at for at, each in enumerate(given) if not each.ctype.is_tensor), default=-1)
@@ -218,13 +218,13 @@ def known_function(name: str) -> AclnnFunction | None:
         is_written = False if not each.ctype.is_tensor else None
         if each.ctype.is_tensor:
             is_in_place = name.startswith("aclnnInplace") and at == 0
-            is_written = known_write(each.name, is_last=at > last >= 0, has_refs=has_refs)
+            is_written = find_known_write(each.name, is_last=at > last >= 0, has_refs=has_refs)
             is_written = True if is_in_place else is_written
         found.append(AclnnParameter(each.name, each.ctype.value, is_written))
     return AclnnFunction(name, tuple(found), Place("CANN", 1))
 
 
-def known_write(name: str, *, is_last: bool, has_refs: bool) -> bool | None:
+def find_known_write(name: str, *, is_last: bool, has_refs: bool) -> bool | None:
     """Return whether a function of CANN writes a tensor, None if its name does not say.
 
     The table has no const. What is read and written is named selfRef; results stand behind the
@@ -283,7 +283,7 @@ def libraries(files: Iterable[FileFacts]) -> Iterator[Library]:
         known = roots.get(namespace, ())
         root = ""
         if len(known) > 1:
-            root = max(known, key=lambda each: (each == place.file, common(each, place.file)))
+            root = max(known, key=lambda each: (each == place.file, count_common(each, place.file)))
         return made.setdefault((namespace, root), Library(namespace))
 
     for each in files:

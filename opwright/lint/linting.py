@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.lint import yaml_reader
 from opwright.lint.cpp import reader as cpp
 from opwright.lint.definitions import FileFacts, Language, Place, Site
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.lint.definitions import Suppression
     from opwright.lint.libraries import Project
 
-__all__ = ["Report", "chosen_rules", "lint", "lint_facts", "read_bytes", "read_file"]
+__all__ = ["Report", "choose_rules", "lint", "lint_facts", "read_bytes", "read_file"]
 
 WORD = re.compile(rb"[A-Za-z_]\w*")
 IS_LIBRARY = re.compile(rb"\bLibrary\(")
@@ -63,7 +62,7 @@ class Report:
         return {each.id: counted[each.id] for each in self.rules if counted[each.id]}
 
 
-def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
+def choose_rules(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
     """Return the rules to run.
 
     Raises
@@ -78,7 +77,8 @@ def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ..
                 raise UnknownRuleError(
                     where=f"opwright lint, {option}",
                     got=repr(name),
-                    allowed=nearest_first(name, known),
+                    allowed=known,
+                    near=name,
                 )
     wanted = set(select or known) - set(ignore)
     return tuple(each for each in known.values() if each.id in wanted)
@@ -118,7 +118,7 @@ def lint(
             facts.append(each)
     step(total, total)
     sources = [path for _, path in found.files if path.suffix.lower() in CPP]
-    report = lint_facts(facts, rules=rules, mentions=lambda names: mentioned(sources, names))
+    report = lint_facts(facts, rules=rules, mentions=lambda names: find_mentioned(sources, names))
     return Report(
         findings=report.findings,
         silenced=report.silenced,
@@ -176,7 +176,7 @@ def is_wide(data: bytes) -> bool:
     )
 
 
-def mentioned(sources: Iterable[Path], names: frozenset[str]) -> frozenset[str]:
+def find_mentioned(sources: Iterable[Path], names: frozenset[str]) -> frozenset[str]:
     """Return which names stand in a file, other than in a registration."""
     wanted = {name.encode(): name for name in names}
     found: set[str] = set()
@@ -199,7 +199,7 @@ def lint_facts(
 ) -> Report:
     """Run rules on facts."""
     project = build_project(facts)
-    project.mentioned = mentions(unresolved(project))
+    project.mentioned = mentions(find_unresolved(project))
     found = [Finding(rule=rule, problem=problem) for rule in rules for problem in rule.run(project)]
     found = [*dict.fromkeys(found)]
     kept, silenced, used = [], [], set()
@@ -242,7 +242,7 @@ def lint_facts(
     )
 
 
-def unresolved(project: Project) -> frozenset[str]:
+def find_unresolved(project: Project) -> frozenset[str]:
     """Return the names of registered C++ functions that no file that was read has."""
     return frozenset(
         bare

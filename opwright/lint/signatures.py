@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from opwright.lint.definitions import Function, Parameter
     from opwright.lint.schema import ForeignArgument, ForeignSchema
 
-__all__ = ["compare_defaults", "compare_names", "matched"]
+__all__ = ["compare_defaults", "compare_names", "match"]
 
 WORDS = {"true": True, "false": False, "inf": float("inf"), "nan": float("nan")}
 # Names of schemas that stand for numbers in Python: dtypes, layouts, reductions.
 UNREADABLE = object()
 
 
-def matched(
+def match(
     schema: ForeignSchema, function: Function, ignored: frozenset[str] = frozenset()
 ) -> tuple[list[tuple[ForeignArgument, Parameter]], list[ForeignArgument], list[Parameter]]:
     """Return pairs as a call makes them, and the arguments and parameters that have no partner."""
@@ -54,7 +54,7 @@ def compare_names(
     ignored: frozenset[str] = frozenset(),
 ) -> Iterator[str]:
     """Yield what does not fit in the names, the order and the number of parameters."""
-    pairs, missing, extra = matched(schema, function, ignored)
+    pairs, missing, extra = match(schema, function, ignored)
     names = {each.name for each in schema.arguments}
     if missing and not function.takes_any:
         shown = ", ".join(str(each.name) for each in missing)
@@ -76,7 +76,7 @@ def compare_defaults(
     schema: ForeignSchema, function: Function, ignored: frozenset[str] = frozenset()
 ) -> Iterator[str]:
     """Yield what does not fit in the defaults."""
-    pairs, _, _ = matched(schema, function, ignored)
+    pairs, _, _ = match(schema, function, ignored)
     given = [(one, other) for one, other in pairs if one.default is not None]
     missing = [one for one, other in given if other.default is None]
     if missing:
@@ -86,7 +86,7 @@ def compare_defaults(
         (one, other)
         for one, other in given
         # None stands for the function's own choice, which is what another default is.
-        if other.default is not None and one.default != "None" and differ(one, other.default)
+        if other.default is not None and one.default != "None" and are_different(one, other.default)
     ]
     if wrong:
         own = ", ".join(f"{other.name}={other.default}" for _, other in wrong)
@@ -94,7 +94,7 @@ def compare_defaults(
         yield f"has {own}, the schema {theirs}"
 
 
-def differ(argument: ForeignArgument, default: str) -> bool:
+def are_different(argument: ForeignArgument, default: str) -> bool:
     """Return whether two defaults certainly have different values."""
     left, right = schema_value(argument), value_of(default)
     if left is UNREADABLE or right is UNREADABLE:

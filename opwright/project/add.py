@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from opwright.kit.declare.errors import DuplicateOperatorError
 from opwright.kit.declare.reserved import check_word
 from opwright.kit.declare.schema_text import parse_schema
-from opwright.lock import locked
+from opwright.lock import hold_lock
 from opwright.project.config import load_operators
 from opwright.project.errors import CannotAddError, CannotWriteError
 from opwright.project.lazy_torch import lazy_torch
@@ -115,7 +115,7 @@ def add(
     """Append a declaration; the operator and its function must be new."""
     folder = project.declaration.resolve().parent
     try:
-        with locked(folder), lazy_torch():  # nothing here calls a reference
+        with hold_lock(folder), lazy_torch():  # nothing here calls a reference
             return add_lazily(project, operator, function, declaration)
     except OSError as error:
         raise CannotWriteError(where=str(project.declaration), got=str(error)) from error

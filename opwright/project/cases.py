@@ -234,7 +234,7 @@ def as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, tuple | list) else [value]
 
 
-def declared(ops: OperatorSet) -> list[tuple[OperatorFacts, str]]:
+def select_declared(ops: OperatorSet) -> list[tuple[OperatorFacts, str]]:
     """Return the facts of the operators that the author declared."""
     declaration = ops.freeze()
     return [
@@ -271,7 +271,7 @@ def cases(ops: OperatorSet, *, differentiable: bool = False) -> list[Case]:
     """
     return [
         Case(facts, sample, index, namespace)
-        for facts, namespace in declared(ops)
+        for facts, namespace in select_declared(ops)
         for index, sample in enumerate(facts.operator.samples)
         if facts.autograd is not None or not differentiable
     ]
@@ -289,6 +289,6 @@ def error_cases(ops: OperatorSet) -> list[Case]:
     """
     return [
         Case(facts, Sample(sample.values), index, namespace, sample.match)
-        for facts, namespace in declared(ops)
+        for facts, namespace in select_declared(ops)
         for index, sample in enumerate(facts.operator.errors)
     ]

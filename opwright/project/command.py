@@ -48,7 +48,7 @@ def add(
     operator: Annotated[
         str,
         typer.Argument(
-            metavar="SCHEMA|NAME", help='"scale(Tensor x, float factor) -> Tensor", or a name.'
+            metavar="SCHEMA|NAME", help='"rescale(Tensor x, float factor) -> Tensor", or a name.'
         ),
     ],
     *,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from opwright.errors import OpwrightError, nearest_first
+from opwright.errors import OpwrightError
 from opwright.kit.declare.operator_set import OperatorSet
 from opwright.kit.emit.options import EmitOptions
 from opwright.pairs import installed_minor
@@ -169,7 +169,8 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
             raise ConfigError(
                 where=where,
                 got=f"key {key!r}",
-                allowed=nearest_first(key, KEYS),
+                allowed=KEYS,
+                near=key,
                 fix="use a key that exists",
             )
         if not isinstance(value, kind):
@@ -237,7 +238,7 @@ def run_file(file: Path) -> ModuleType:
             where=str(file), got=f"suffix {file.suffix!r}", fix="name a .py file"
         )
     module = importlib.util.module_from_spec(spec)
-    with importable(file, module):
+    with make_importable(file, module):
         try:
             # Not the loader's exec_module: it would run old bytecode of a file that was edited
             # twice within one second without changing its length.
@@ -251,7 +252,7 @@ def run_file(file: Path) -> ModuleType:
 
 
 @contextmanager
-def importable(file: Path, module: ModuleType) -> Iterator[None]:
+def make_importable(file: Path, module: ModuleType) -> Iterator[None]:
     """Make a module and its neighbours importable while its file runs, and not longer."""
     folder = str(file.parent)
     before = dict(sys.modules)

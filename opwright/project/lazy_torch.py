@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from opwright.twin.autoload import autoload_held_back
+from opwright.twin.autoload import suppress_autoload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def lazy_torch() -> Iterator[None]:
     torch stays delayed behind the block, for the functions of the file. For processes that read a
     declaration and do not run it.
     """
-    with autoload_held_back():
+    with suppress_autoload():
         spec = None if "torch" in sys.modules else importlib.util.find_spec("torch")
         if spec is not None:
             module = importlib.util.module_from_spec(spec)

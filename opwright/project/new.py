@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.lock import locked
+from opwright.lock import hold_lock
 from opwright.project.config import is_project
 from opwright.project.errors import (
     CannotWriteError,
@@ -110,7 +110,7 @@ def current_umask() -> int:
 def unfinished_folder(folder: Path) -> Iterator[Path]:
     """Make a folder beside another one; it is removed unless it was renamed."""
     prefix = f".{folder.name}."
-    with locked(folder.parent):
+    with hold_lock(folder.parent):
         remove_abandoned(folder.parent, prefix)
         made = Path(tempfile.mkdtemp(prefix=prefix, suffix=UNFINISHED, dir=folder.parent))
         handle = os.open(made, os.O_RDONLY)

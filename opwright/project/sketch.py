@@ -41,7 +41,7 @@ def sketch(schema: Schema, function: str, *, operators: str, opwright: str) -> s
         What the operator set and the module are called.
     """
     lines = [f"@{operators}.operator("]
-    lines += [f"    {part}" for part in quoted(str(schema))]
+    lines += [f"    {part}" for part in quote_lines(str(schema))]
     lines[-1] += ","
     lines += [f"    {field}," for field in rules(schema)]
     required = [argument for argument in schema.arguments if argument.default is None]
@@ -68,7 +68,7 @@ def rules(schema: Schema) -> list[str]:
     ]
 
 
-def quoted(text: str) -> list[str]:
+def quote_lines(text: str) -> list[str]:
     """Return a text as literals, one per line."""
     parts = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
     if " ".join(parts) != text:  # a default with several spaces in a row

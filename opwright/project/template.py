@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.project.errors import UnknownTemplateError
 
 if TYPE_CHECKING:
@@ -83,9 +82,7 @@ def find_template(name: str, *, where: str) -> Template:
     """
     template = TEMPLATES.get(name)
     if template is None:
-        raise UnknownTemplateError(
-            where=where, got=repr(name), allowed=nearest_first(name, TEMPLATES)
-        )
+        raise UnknownTemplateError(where=where, got=repr(name), allowed=TEMPLATES, near=name)
     return template
 
 
@@ -94,8 +91,8 @@ def project_texts(name: str, template: Template) -> Mapping[str, str]:
     from opwright.kit.declare.call import camel_case  # noqa: PLC0415 - reads torchgen
 
     values = {"name": name, "aclnn": f"aclnn{camel_case(template.operator)}"}
-    texts = {path: filled(read(file), values) for file, path in FILES.items()}
-    head = filled(read("operators.py.in"), values)
+    texts = {path: fill(read(file), values) for file, path in FILES.items()}
+    head = fill(read("operators.py.in"), values)
     texts["operators.py"] = f"{head}\n\n{operator_text(template)}"
     return texts
 
@@ -133,6 +130,6 @@ def read(file: str) -> str:
     return (resources.files(__package__) / "templates" / file).read_text(encoding="utf-8")
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str]) -> str:
     """Replace the placeholders."""
     return PLACEHOLDER.sub(lambda match: values[match[1]], text)

@@ -22,6 +22,7 @@ enabling      the twin as the CANN of a Python environment; site_module: what it
 launch        the command line of `opwright run` -> the process to start
 options       options of verbs that run on the twin; text: what they show
 guard         guarded memory of this process
+order         what its streams do with the same memory although nothing orders it
 symbols       the names in a shared library
 npu_smi       the queries of `npu-smi` that set-up scripts make
 doctor        what is installed, what is wrong, how to mend it

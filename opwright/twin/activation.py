@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from typing_extensions import Self
 
 from opwright.errors import OpwrightError
-from opwright.twin.autoload import autoload_held_back
-from opwright.twin.environment import changed, installed_packages, twin_environment
+from opwright.twin.autoload import suppress_autoload
+from opwright.twin.environment import find_changed, find_installed_packages, twin_environment
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import (
     LOAD_ORDER,
@@ -77,7 +77,7 @@ def load(settings: TwinSettings) -> None:
     """Set the environment, then load torch's libraries and the twin's, in this order."""
     require_matching_torch()
     export(settings)
-    with autoload_held_back():  # libopapi links to torch and must precede torch_npu
+    with suppress_autoload():  # libopapi links to torch and must precede torch_npu
         importlib.import_module("torch")
     libraries = installed_toolkit().libraries
     for name in LOAD_ORDER:
@@ -96,10 +96,10 @@ def export(settings: TwinSettings, packages: Iterable[Path] = ()) -> None:
     folders = (package_of_process(), *packages)
     toolkit = installed_toolkit()
     if os.environ.get("ASCEND_HOME_PATH") != str(toolkit.root):  # `opwright run` has reported it
-        for wrong in absent_packages(installed_packages(os.environ)):
+        for wrong in absent_packages(find_installed_packages(os.environ)):
             warnings.warn(wrong, stacklevel=2)
     result = twin_environment(os.environ, toolkit, settings, folders)
-    os.environ.update(changed(os.environ, result))
+    os.environ.update(find_changed(os.environ, result))
 
 
 def check_loaded(toolkit: Toolkit) -> None:

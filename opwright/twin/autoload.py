@@ -11,11 +11,11 @@ from opwright.twin.environment import AUTOLOAD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["autoload_held_back"]
+__all__ = ["suppress_autoload"]
 
 
 @contextmanager
-def autoload_held_back() -> Iterator[None]:
+def suppress_autoload() -> Iterator[None]:
     """Keep an import of torch in this block from loading its back ends."""
     before = os.environ.get(AUTOLOAD)
     os.environ[AUTOLOAD] = "0"

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from opwright.twin.settings import GRAPH_COMPILER, GUARD, KERNEL_CHECKS, MEMORY
+from opwright.twin.settings import GRAPH_COMPILER, GUARD, KERNEL_CHECKS, MEMORY, ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTOLOAD",
+    "GUARDABLE",
     "GUARDED",
+    "ORDERED",
     "PROCESS_PACKAGE",
     "SWITCH",
-    "changed",
-    "installed_packages",
+    "find_changed",
+    "find_installed_packages",
     "twin_environment",
 ]
 
@@ -40,13 +42,15 @@ PYTHON = "OPWRIGHT_PYTHON"
 # Begins the names of folders with the kernels that one process has declared.
 PROCESS_PACKAGE = "opwright-kernels-"
 
-# Of a process with guarded memory.
-GUARDED: dict[str, str] = {
-    GUARD: "1",
-    # Memory from malloc is filled only without the caches that glibc has for each thread. glibc
-    # reads it when a program starts: it has no effect on a fork.
-    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
-}
+# Of a process whose memory can be guarded. Memory from malloc is filled only without the caches
+# that glibc has for each thread. glibc reads it when a program starts: it has no effect on a fork.
+GUARDABLE: dict[str, str] = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
+# Of a process with guarded memory. The twin reads the first of them with the first memory.
+GUARDED: dict[str, str] = {GUARD: "1", **GUARDABLE}
+
+# Of a process whose streams are checked. torch_npu's own queue would launch each task on a thread
+# that knows neither the lines of the program nor what the program has waited for.
+ORDERED: dict[str, str] = {ORDER: "1", "TASK_QUEUE_ENABLE": "0"}
 
 
 def twin_environment(
@@ -76,13 +80,13 @@ def twin_environment(
     result["CMAKE_PREFIX_PATH"] = prepend([toolkit.root], base.get("CMAKE_PREFIX_PATH", ""))
     result[PYTHON] = sys.executable
     result["LD_LIBRARY_PATH"] = prepend([toolkit.libraries], base.get("LD_LIBRARY_PATH", ""))
-    custom = prepend(packages, os.pathsep.join(installed_packages(base)))
+    custom = prepend(packages, os.pathsep.join(find_installed_packages(base)))
     if custom or "ASCEND_CUSTOM_OPP_PATH" in base:
         result["ASCEND_CUSTOM_OPP_PATH"] = custom
     return result | choices(settings)
 
 
-def installed_packages(environ: Mapping[str, str]) -> list[str]:
+def find_installed_packages(environ: Mapping[str, str]) -> list[str]:
     """Return the operator packages in the path, without the folders of processes."""
     entries = environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
     return [entry for entry in entries if entry and PROCESS_PACKAGE not in entry]
@@ -105,7 +109,9 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         KERNEL_CHECKS: None if settings.kernel_checks is None else int(settings.kernel_checks),
     }
     guarded = GUARDED if settings.guard else {}
-    return {name: str(value) for name, value in values.items() if value is not None} | guarded
+    ordered = ORDERED if settings.order else {}
+    given = {name: str(value) for name, value in values.items() if value is not None}
+    return given | guarded | ordered
 
 
 def prepend(first: Iterable[Path], path: str) -> str:
@@ -114,6 +120,6 @@ def prepend(first: Iterable[Path], path: str) -> str:
     return os.pathsep.join(dict.fromkeys(entry for entry in entries if entry))
 
 
-def changed(base: Mapping[str, str], result: Mapping[str, str]) -> dict[str, str]:
+def find_changed(base: Mapping[str, str], result: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the result sets to another value than the base."""
     return {name: value for name, value in result.items() if base.get(name) != value}

@@ -10,9 +10,9 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from opwright.command_line.waiting import waiting
+from opwright.command_line.waiting import show_waiting
 from opwright.errors import OpwrightError
-from opwright.twin.environment import SWITCH, installed_packages, twin_environment
+from opwright.twin.environment import SWITCH, find_installed_packages, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.toolkit import installed_toolkit, require_matching_torch
 from opwright.twin.user_kernels import build_packages
@@ -88,7 +88,7 @@ def launch(
         environment = {**os.environ, SWITCH: "0"}
     else:
         environment = launch_environment(os.environ, settings)
-        for wrong in absent_packages(installed_packages(os.environ)):
+        for wrong in absent_packages(find_installed_packages(os.environ)):
             say(f"warning: {wrong}")
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
@@ -106,6 +106,6 @@ def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[
     require_matching_torch()
     packages: Sequence[Path] = ()
     if settings.kernels:
-        with waiting("building kernels"):
+        with show_waiting("building kernels"):
             packages = build_packages(settings.kernels)
     return twin_environment(base, installed_toolkit(), settings, packages)

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from opwright.command_line.files import unwritable
-from opwright.errors import OpwrightError, nearest_first
+from opwright.command_line.files import explain_unwritable
+from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,7 @@ __all__ = [
     "GUARD",
     "MEMORY",
     "MOST_DEVICES",
+    "ORDER",
     "SOC_NAMES",
     "DeviceCountError",
     "GraphCompilerNameError",
@@ -67,6 +68,9 @@ GRAPH_COMPILERS = ("eager", "inductor")
 # Read by libascendcl when it is loaded (native/runtime/memory/guard): 0, 1 or 2.
 GUARD = "OPWRIGHT_GUARD"
 
+# Read by libascendcl with the first task (native/runtime/order): 0 or 1.
+ORDER = "OPWRIGHT_ORDER"
+
 # Read by libascendc_runtime at each launch of a kernel in Ascend C.
 KERNEL_CHECKS = "OPWRIGHT_KERNEL_CHECKS"
 
@@ -96,6 +100,8 @@ class TwinSettings:
     guard
         Guard memory: find what kernels read and write outside of their operands, and what they
         read that nobody has written (docs/twin.md). For a process that is started with it.
+    order
+        Find what streams do with the same memory although nothing orders it (docs/order.md).
     kernel_checks
         Follow each instruction of kernels in Ascend C: bounds, alignment, queues, races between
         pipes and blocks (docs/ascend_c.md).
@@ -109,6 +115,7 @@ class TwinSettings:
     kernels: tuple[Path, ...] = ()
     graph_compiler: str | None = None
     guard: bool | None = None
+    order: bool | None = None
     kernel_checks: bool | None = None
 
     def with_default_memory(self, size: int, environment: Mapping[str, str]) -> TwinSettings:
@@ -168,7 +175,7 @@ def check_soc(name: str, *, where: str) -> str:
     """Return the name if torch_npu accepts it, else raise SocNameError (OPW-T001)."""
     if name in SOC_NAMES or name.startswith(OPEN_FAMILY):
         return name
-    raise SocNameError(where=where, got=repr(name), allowed=nearest_first(name, SOC_NAMES))
+    raise SocNameError(where=where, got=repr(name), allowed=SOC_NAMES, near=name)
 
 
 def check_devices(number: int, *, where: str) -> int:
@@ -187,7 +194,7 @@ def check_graph_compiler(name: str, *, where: str) -> str:
 
 def check_trace(file: Path, *, where: str) -> Path:
     """Return the file if it can be created, else raise TraceFileError (OPW-T004)."""
-    if why := unwritable(file):
+    if why := explain_unwritable(file):
         raise TraceFileError(where=where, got=why)
     return file
 

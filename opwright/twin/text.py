@@ -9,10 +9,10 @@ from rich.console import Console
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["rendered"]
+__all__ = ["render"]
 
 
-def rendered(*parts: RenderableType) -> str:
+def render(*parts: RenderableType) -> str:
     """Return what a console would print, without the last line's end."""
     console = Console(highlight=False)
     with console.capture() as capture:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import opwright
 from opwright.errors import OpwrightError, first_of
-from opwright.pairs import mismatched_torch
+from opwright.pairs import find_mismatched_torch
 
 __all__ = [
     "LINKER_SCRIPTS",
@@ -19,10 +19,10 @@ __all__ = [
     "Toolkit",
     "ToolkitMissingError",
     "default_toolkit",
+    "find_missing_parts",
     "installed_toolkit",
-    "listed",
-    "missing_parts",
     "require_matching_torch",
+    "shorten_list",
 ]
 
 MOST_NAMED = 4  # missing parts in a message
@@ -39,22 +39,25 @@ LOAD_ORDER = (
     "libascend_hal.so",
     "libascend_dump.so",
     "libascend_dump_parser.so",
-    "libatb.so",
+    "libascendsk.so",
     "libacl_op_compiler.so",
     "libacl_tdt_channel.so",
     "libhccl.so",
     "libhcomm.so",
     "libgraph.so",
     "libge_runner.so",
+    "libaoe_tuning.so",
     "libfmk_parser.so",
     "libnnopbase.so",
     "libascendc_package.so",
     "libopapi.so",
+    "libatb.so",
 )
 
 # Names of CANN's that programs link. Each is a text for the linker, which stands for
-# libascendc_package or, if it begins with libopapi_, for libopapi.
+# libascendc_package or, if it begins with libopapi_, for libopapi; libacl_rt for libascendcl.
 LINKER_SCRIPTS = (
+    "libacl_rt.so",
     "libascendalog.so",
     "libgraph_base.so",
     "libopapi_cv.so",
@@ -127,13 +130,13 @@ def default_toolkit() -> Toolkit:
     return Toolkit(root=Path(opwright.__file__).resolve().parent / "cann")
 
 
-def missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
+def find_missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
     """List what the toolkit lacks, relative to its root."""
     wanted = [f"lib64/{name}" for name in (*LOAD_ORDER, *LINKER_SCRIPTS)] + list(PARTS)
     return tuple(part for part in wanted if not (toolkit.root / part).exists())
 
 
-def listed(missing: tuple[str, ...]) -> str:
+def shorten_list(missing: tuple[str, ...]) -> str:
     """Return missing parts for a message, not all of many."""
     return ", ".join(first_of(missing, MOST_NAMED))
 
@@ -141,15 +144,15 @@ def listed(missing: tuple[str, ...]) -> str:
 def installed_toolkit() -> Toolkit:
     """Return the toolkit of this package, or raise ToolkitMissingError (OPW-T010)."""
     toolkit = default_toolkit()
-    missing = missing_parts(toolkit)
+    missing = find_missing_parts(toolkit)
     if missing:
-        raise ToolkitMissingError(where=str(toolkit.root), got=f"without {listed(missing)}")
+        raise ToolkitMissingError(where=str(toolkit.root), got=f"without {shorten_list(missing)}")
     return toolkit
 
 
 def require_matching_torch() -> None:
     """Raise OtherTorchError (OPW-T012) where torch's loader would find symbols missing."""
-    mismatched = mismatched_torch()
+    mismatched = find_mismatched_torch()
     if mismatched is not None:
         wanted, found = mismatched
         raise OtherTorchError(

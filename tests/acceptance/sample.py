@@ -58,7 +58,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     return subprocess.run(
         command,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
+        env=os.environ | {"PATH": path},
         capture_output=True,
         text=True,
         timeout=LIMIT,

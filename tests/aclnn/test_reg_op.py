@@ -23,7 +23,7 @@ from opwright.aclnn.prototype import (
     TypeSymbol,
 )
 from opwright.aclnn.reg_op import parse_reg_op, write_reg_op
-from opwright.aclnn.scan import plain_code, skipped_branches
+from opwright.aclnn.scan import find_skipped_branches, plain_code
 
 NAMES = st.from_regex(r"[a-z]\w{0,9}", fullmatch=True).filter(str.isascii)
 TYPES = st.lists(
@@ -143,7 +143,7 @@ def test_conditional_blocks_and_macros() -> None:
         Port(name="scale", dtypes=("DT_FLOAT",)),
     )
     assert new.outputs[0].dtypes == ("DT_FLOAT", "DT_FLOAT16", "DT_BF16")
-    assert skipped_branches(CONDITIONAL) == (5, 12, 14)
+    assert find_skipped_branches(CONDITIONAL) == (5, 12, 14)
     assert plain_code(CONDITIONAL).count("\n") == CONDITIONAL.count("\n")
 
 

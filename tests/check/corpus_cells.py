@@ -57,10 +57,10 @@ MARKS = [
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path.stem for path in CORPUS.glob("*.py"))
-VALUES = ("autocast", "determinism", "edges", "gradients", "layouts", "numerics", "vmap")
+VALUES = ("autocast", "determinism", "devices", "edges", "gradients", "layouts", "numerics", "vmap")
 GRAPHS = ("compiled", "export", "functionalization", "graph_breaks", "meta", "symbolic")
 SCHEMA = ("aliasing", "converter", "errors", "mutation", "registration", "schema", "serialization")
-PROCESS = ("concurrency", "cost", "leaks")
+PROCESS = ("concurrency", "cost", "leaks", "state")
 GROUPS = (VALUES, GRAPHS, SCHEMA, PROCESS)
 
 # One in so many quick rows is run on a sound operator, besides its own; of those that call an

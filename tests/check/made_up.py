@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Record
 from opwright.kit.declare.sample import sample, tensor
 
 __all__ = ["ROWS", "made_up_run"]
@@ -46,7 +46,7 @@ WRONG = Kind("wrong-values", "the operator computes something else than the refe
 GRAPH = "graph():\n    %x : [num_users=1] = placeholder[target=x]\n    return (x,)\n" * 4
 
 
-def made_up_run(operators: int, *, seed: int = 0) -> Run:
+def made_up_run(operators: int, *, seed: int = 0) -> Record:
     """Return a run of this many operators, with a failure here and there."""
     chance = random.Random(seed)  # noqa: S311 - which cells fail
     names = [f"my_ops::operator_{number:03}" for number in range(operators)]
@@ -68,7 +68,7 @@ def made_up_run(operators: int, *, seed: int = 0) -> Run:
         )
         for each in failing[::4]
     )
-    return Run(
+    return Record(
         target="operators.py",
         versions={"opwright": "0.1", "torch": "2.13.0+cpu", "torch_npu": "2.13.0"},
         seed=seed,

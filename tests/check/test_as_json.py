@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from opwright.check.as_json import (
     outcome_as_json,
     outcome_from_json,
-    run_from_text,
-    run_text,
+    record_from_text,
+    record_text,
     sample_as_json,
     sample_from_json,
 )
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome, Status
-from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Record
 from opwright.check.report.errors import RunDocumentError
 from opwright.kit.declare.sample import Sample, TensorSpec, Value, sample, tensor
 
@@ -69,7 +69,7 @@ OUTCOMES = st.builds(
     details=st.dictionaries(TEXTS, TEXTS, max_size=2),
 )
 RUNS = st.builds(
-    Run,
+    Record,
     target=TEXTS,
     versions=st.dictionaries(TEXTS, TEXTS, max_size=2),
     seed=st.integers(),
@@ -103,8 +103,8 @@ def test_an_outcome_comes_back(outcome: Outcome) -> None:
 
 
 @given(RUNS)
-def test_a_run_comes_back(run: Run) -> None:
-    assert repr(run_from_text(run_text(run), where="run.json")) == repr(run)
+def test_a_run_comes_back(record: Record) -> None:
+    assert repr(record_from_text(record_text(record), where="run.json")) == repr(record)
 
 
 def test_what_a_sample_looks_like() -> None:
@@ -133,6 +133,6 @@ def test_what_a_sample_looks_like() -> None:
 )
 def test_another_document_is_refused(text: str, got: str) -> None:
     with pytest.raises(RunDocumentError) as caught:
-        run_from_text(text, where="run.json")
+        record_from_text(text, where="run.json")
     assert caught.value.got.startswith(got)
     assert caught.value.where == "run.json"

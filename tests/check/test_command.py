@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from opwright.check.as_json import run_from_text
+from opwright.check.as_json import record_from_text
 from opwright.check.errors import (
     NumberError,
     OutputError,
@@ -29,11 +29,11 @@ from opwright.check.outcome import Outcome
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Started
 from opwright.check.progress import Progress
-from opwright.check.record import CheckedOperator, CheckedRow, Run
-from opwright.check.report.files import STDOUT, written
-from opwright.check.selection import chosen_operators, chosen_rows, list_text
+from opwright.check.record import CheckedOperator, CheckedRow, Record
+from opwright.check.report.files import STDOUT, report_unwritable
+from opwright.check.selection import choose_operators, choose_rows, list_text
 from opwright.cli import app
-from opwright.command_line.files import unwritable, write_atomically
+from opwright.command_line.files import explain_unwritable, write_atomically
 from tests.alone import alone, alone_command
 from tests.check.commands import HERE, check
 from tests.twin.on_twin import ROOT
@@ -48,12 +48,12 @@ ROWS = (
 )
 OPERATORS = tuple(
     CheckedOperator(name=name, schema="", place="my.py:3")
-    for name in ("my::scale", "my::scale.scalar", "my::shift_")
+    for name in ("my::rescale", "my::rescale.scalar", "my::shift_")
 )
 
 
 @cache
-def found() -> tuple[subprocess.CompletedProcess[str], Run, str, dict[str, str]]:
+def found() -> tuple[subprocess.CompletedProcess[str], Record, str, dict[str, str]]:
     """Run a target with faults; return what was printed and written: JSON, page, scripts."""
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,13 +63,13 @@ def found() -> tuple[subprocess.CompletedProcess[str], Run, str, dict[str, str]]
             *("--html", str(folder / "run.html"), "--repro", str(folder / "scripts")),
         )
         text = (folder / "run.json").read_text(encoding="utf-8")
-        run = run_from_text(text, where="run.json")
+        record = record_from_text(text, where="run.json")
         page = (folder / "run.html").read_text(encoding="utf-8")
         scripts = {
             each.name: each.read_text(encoding="utf-8")
             for each in (folder / "scripts").glob("*.py")
         }
-    return done, run, page, scripts
+    return done, record, page, scripts
 
 
 @pytest.mark.twin
@@ -140,7 +140,7 @@ def test_list_runs_nothing_and_says_what_does_not_apply() -> None:
         *("--row", "meta", "--row", "numerics"),
     )
     assert done.returncode == 0, done.stderr
-    assert "  meta  [meta, fake]  " in done.stdout
+    assert "  meta  [meta, fake, large]  " in done.stdout
     assert "  checked_library::halve  " in done.stdout
     assert "    not numerics: the operator has no reference function" in done.stdout
 
@@ -183,11 +183,11 @@ def test_the_command_imports_no_torch() -> None:
 
 
 def test_rows_and_columns_are_chosen_in_their_order() -> None:
-    assert chosen_rows(ROWS, []) == ROWS
-    assert chosen_rows(ROWS, ["meta", "schema"]) == ROWS
-    (row,) = chosen_rows(ROWS, ["meta/fake"])
+    assert choose_rows(ROWS, []) == ROWS
+    assert choose_rows(ROWS, ["meta", "schema"]) == ROWS
+    (row,) = choose_rows(ROWS, ["meta/fake"])
     assert (row.name, row.columns) == ("meta", ("fake",))
-    (row,) = chosen_rows(ROWS, ["meta/fake", "meta/meta"])
+    (row,) = choose_rows(ROWS, ["meta/fake", "meta/meta"])
     assert row.columns == ("meta", "fake")
 
 
@@ -202,42 +202,42 @@ def test_unknown_rows_are_refused(
     given: str, error: type[OpwrightError], allowed: tuple[str, ...]
 ) -> None:
     with pytest.raises(error) as caught:
-        chosen_rows(ROWS, [given])
+        choose_rows(ROWS, [given])
     assert caught.value.allowed == allowed
 
 
 @pytest.mark.parametrize(
     ("given", "names"),
     [
-        ([], ["my::scale", "my::scale.scalar", "my::shift_"]),
-        (["scale"], ["my::scale", "my::scale.scalar"]),
-        (["my::scale.scalar"], ["my::scale.scalar"]),
-        (["shift_", "scale.scalar"], ["my::scale.scalar", "my::shift_"]),
+        ([], ["my::rescale", "my::rescale.scalar", "my::shift_"]),
+        (["rescale"], ["my::rescale", "my::rescale.scalar"]),
+        (["my::rescale.scalar"], ["my::rescale.scalar"]),
+        (["shift_", "rescale.scalar"], ["my::rescale.scalar", "my::shift_"]),
     ],
 )
 def test_operators_are_chosen_with_and_without_namespace(
     given: list[str], names: list[str]
 ) -> None:
-    assert [each.name for each in chosen_operators(OPERATORS, given)] == names
+    assert [each.name for each in choose_operators(OPERATORS, given)] == names
 
 
 def test_unknown_operators_are_refused() -> None:
     with pytest.raises(UnknownOperatorError) as caught:
-        chosen_operators(OPERATORS, ["my::shift"])
+        choose_operators(OPERATORS, ["my::shift"])
     assert caught.value.allowed[0] == "my::shift_"
 
 
 def test_the_list_is_as_accepted() -> None:
     applies: list[list[str | None]] = [
-        ["my::scale", "meta", "it has no Meta"],
-        ["my::scale", "schema", None],
+        ["my::rescale", "meta", "it has no Meta"],
+        ["my::rescale", "schema", None],
     ]
     assert list_text(OPERATORS[:1], ROWS, applies) == (
         "2 rows:\n"
         "  schema  [registered]  well-formed\n"
         "  meta  [meta, fake]  Meta is right\n"
         "1 operator:\n"
-        "  my::scale  my.py:3\n"
+        "  my::rescale  my.py:3\n"
         "    not meta: it has no Meta"
     )
 
@@ -245,9 +245,9 @@ def test_the_list_is_as_accepted() -> None:
 def test_progress_on_a_terminal_shows_what_is_running() -> None:
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, width=80, color_system=None)
-    cell = Cell(operator="my::scale", row="meta", column="fake")
-    outcome = Outcome(operator="my::scale", row="meta", column="fake", status="failed")
-    progress = Progress(console, {"my::scale": 2})
+    cell = Cell(operator="my::rescale", row="meta", column="fake")
+    outcome = Outcome(operator="my::rescale", row="meta", column="fake", status="failed")
+    progress = Progress(console, {"my::rescale": 2})
     with progress:
         progress.note(Started(cell))
         console.print(progress.lines())
@@ -255,16 +255,16 @@ def test_progress_on_a_terminal_shows_what_is_running() -> None:
         progress.note(Finished(cell, dataclasses.replace(outcome, status="passed")))
     shown = text.getvalue()
     assert "0/2 cells" in shown
-    assert "my::scale  meta [fake]" in shown
-    assert "2/2  my::scale  1 passed, 1 failed  0.0 s  (meta)" in shown
+    assert "my::rescale  meta [fake]" in shown
+    assert "2/2  my::rescale  1 passed, 1 failed  0.0 s  (meta)" in shown
 
 
 @pytest.mark.twin
 def test_a_run_is_printed_for_programs_instead_of_the_report() -> None:
     done = check(str(NUMERICS), "--row", "schema", "--op", "twice", "--json", "-")
     assert done.returncode == 0, done.stderr
-    run = run_from_text(done.stdout, where="standard output")
-    assert [each.status for each in run.outcomes] == ["passed"]
+    record = record_from_text(done.stdout, where="standard output")
+    assert [each.status for each in record.outcomes] == ["passed"]
     assert "1 operator, 1 row: 1 passed" in done.stderr
 
 
@@ -289,7 +289,7 @@ def test_what_cannot_be_written_keeps_nothing_else_from_being_reported(tmp_path:
 
 def print_to_a_full_stream() -> None:
     try:
-        with written(STDOUT):
+        with report_unwritable(STDOUT):
             print("a", flush=True)  # noqa: T201 - it cannot be
     except OutputError as error:
         sys.exit(7 if error.where == STDOUT else 8)
@@ -324,7 +324,7 @@ def test_what_can_be_written_is_known_before_the_run(
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     (tmp_path / "dangling").symlink_to(tmp_path / "none" / "file")
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    found = unwritable(tmp_path / name)
+    found = explain_unwritable(tmp_path / name)
     assert found is None if why is None else why in (found or "")
 
 

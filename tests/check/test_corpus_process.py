@@ -23,6 +23,7 @@ def clean_process() -> Iterator[None]:
     """Give back what the leaks took, after the last test."""
     yield
     module_of("leaks").give_back()
+    module_of("state").give_back()
 
 
 @pytest.mark.parametrize("name", PROCESS)

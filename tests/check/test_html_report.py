@@ -16,7 +16,7 @@ import pytest
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Record
 from opwright.check.report.counts import cells
 from opwright.check.report.html import page_of
 from opwright.kit.declare.sample import Sample
@@ -73,20 +73,20 @@ class Page(HTMLParser):
         }
 
 
-def parsed(run: Run) -> Page:
+def parsed(record: Record) -> Page:
     """Return the page of a run, parsed."""
     page = Page()
-    page.feed(page_of(run))
+    page.feed(page_of(record))
     page.close()
     return page
 
 
 def test_every_cell_is_in_the_matrix_and_opens_what_is_known_of_it() -> None:
-    run = made_up_run(12)
-    page = parsed(run)
+    record = made_up_run(12)
+    page = parsed(record)
     data, buttons = page.data, page.buttons()
-    assert len(buttons) == len(run.outcomes) == 12 * sum(len(row.columns) for row in ROWS)
-    for number, (status, outcome) in enumerate(cells(run).values()):
+    assert len(buttons) == len(record.outcomes) == 12 * sum(len(row.columns) for row in ROWS)
+    for number, (status, outcome) in enumerate(cells(record).values()):
         cell = data["cells"][number]
         assert data["operators"][cell["operator"]]["name"] == outcome.operator
         assert data["rows"][cell["row"]]["name"] == outcome.row
@@ -102,20 +102,20 @@ def test_every_cell_is_in_the_matrix_and_opens_what_is_known_of_it() -> None:
 
 
 def test_a_cell_that_was_not_run_is_empty() -> None:
-    run = made_up_run(1)
-    page = parsed(dataclasses.replace(run, outcomes=run.outcomes[:3]))
+    record = made_up_run(1)
+    page = parsed(dataclasses.replace(record, outcomes=record.outcomes[:3]))
     assert len(page.buttons()) == 3
 
 
 def test_what_fails_is_text_without_scripts_too() -> None:
-    run = made_up_run(12)
-    text = parsed(run).text
-    for outcome in run.outcomes:
+    record = made_up_run(12)
+    text = parsed(record).text
+    for outcome in record.outcomes:
         for finding in outcome.findings:
             assert finding.got in text
     assert "the operator has no backward" in text
-    assert run.unexpected[0] in text
-    assert run.known[0].reason in text
+    assert record.unexpected[0] in text
+    assert record.known[0].reason in text
 
 
 def test_the_page_needs_nothing_besides_itself() -> None:
@@ -132,7 +132,7 @@ def test_the_page_needs_nothing_besides_itself() -> None:
     assert policy.startswith("default-src 'none';")
 
 
-def evil_run() -> Run:
+def evil_run() -> Record:
     """Return a run in which every text is an attempt to be markup."""
     finding = Finding(
         kind=Kind(EVIL, EVIL, EVIL),
@@ -147,7 +147,7 @@ def evil_run() -> Run:
     common = Outcome(
         operator=EVIL, row=EVIL, column=EVIL, status="passed", reason=EVIL, samples=(EVIL,)
     )
-    return Run(
+    return Record(
         target=EVIL,
         versions={EVIL: EVIL},
         seed=0,
@@ -182,10 +182,10 @@ def test_nothing_of_a_run_is_markup() -> None:
 
 
 def test_a_run_where_nothing_was_found() -> None:
-    run = made_up_run(1)
-    passed = tuple(each for each in run.outcomes if each.status == "passed")
-    run = dataclasses.replace(run, outcomes=passed, known=(), unexpected=())
-    text = parsed(run).text
+    record = made_up_run(1)
+    passed = tuple(each for each in record.outcomes if each.status == "passed")
+    record = dataclasses.replace(record, outcomes=passed, known=(), unexpected=())
+    text = parsed(record).text
     assert "nothing was found" in text
     assert "What fails" not in text
 
@@ -235,11 +235,13 @@ STEPS = """
 """
 
 
-def seen(run: Run, steps: str, tmp_path: Path, fragment: str = "") -> dict[str, dict[str, Any]]:
+def seen(
+    record: Record, steps: str, tmp_path: Path, fragment: str = ""
+) -> dict[str, dict[str, Any]]:
     """Open the page of a run in a browser, do something, and return what was seen."""
     file = tmp_path / "run.html"
     acts = STEPS.replace("@STEPS@", steps).replace("@MARK@", MARK)
-    file.write_text(page_of(run).replace("</body>", f"{acts}</body>"), encoding="utf-8")
+    file.write_text(page_of(record).replace("</body>", f"{acts}</body>"), encoding="utf-8")
     assert BROWSER is not None
     done = subprocess.run(
         [
@@ -263,7 +265,7 @@ def seen(run: Run, steps: str, tmp_path: Path, fragment: str = "") -> dict[str, 
 
 @in_browser
 def test_a_user_finds_and_reads_a_failure(tmp_path: Path) -> None:
-    run = made_up_run(12)
+    record = made_up_run(12)
     steps = """
       look("start");
       press("n"); look("first");
@@ -277,8 +279,8 @@ def test_a_user_finds_and_reads_a_failure(tmp_path: Path) -> None:
       document.querySelector('.chip[data-status="failed"]').click(); look("again");
       document.querySelector("tbody button.mark").click(); look("clicked");
     """
-    found = seen(run, steps, tmp_path)
-    shown = list(cells(run).values())
+    found = seen(record, steps, tmp_path)
+    shown = list(cells(record).values())
     bad = [
         number
         for number, (status, _) in enumerate(shown)
@@ -305,13 +307,13 @@ def test_a_user_finds_and_reads_a_failure(tmp_path: Path) -> None:
 
 @in_browser
 def test_an_address_opens_a_cell_with_its_graph(tmp_path: Path) -> None:
-    run = made_up_run(12)
+    record = made_up_run(12)
     number, outcome = next(
         (number, outcome)
-        for number, (_, outcome) in enumerate(cells(run).values())
+        for number, (_, outcome) in enumerate(cells(record).values())
         if outcome.details
     )
-    panel = seen(run, 'look("start");', tmp_path, f"#cell-{number}")["start"]["panel"]
+    panel = seen(record, 'look("start");', tmp_path, f"#cell-{number}")["start"]["panel"]
     assert outcome.details["graph"] in panel
     assert outcome.details["timings"] in panel
     assert all(each in panel for each in outcome.samples)

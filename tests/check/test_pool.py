@@ -17,7 +17,7 @@ from opwright.check.as_json import outcome_as_json
 from opwright.check.errors import NotRunError, OperatorEndedError
 from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import Channel
-from opwright.check.processes.ended import LOST_SERVER, ended_text
+from opwright.check.processes.ended import LOST_SERVER, describe_exit
 from opwright.check.processes.lost import Cell, mark, names_in
 from opwright.check.processes.pool import MOST_LOST, Finished, Limits, Pool
 from opwright.check.request import Request
@@ -166,64 +166,62 @@ def never(*_: object) -> bool:
     return False
 
 
-def pool_of(plain: FakeServer, guarded: FakeServer) -> Pool:
+def pool_of(server: FakeServer) -> Pool:
     """Return a pool that has loaded its target."""
-    servers = cast("dict[str, Server]", {"plain": plain, "guarded": guarded})
-    pool = Pool(servers, Request(target="fake.py"), LIMITS)
+    pool = Pool(cast("Server", server), Request(target="fake.py"), LIMITS)
     pool.load()
     return pool
 
 
 def test_the_worker_that_is_lost_is_let_go_and_not_that_of_the_next_cell() -> None:
-    plain, guarded = FakeServer(never), FakeServer(lambda _, operator: operator == "of::b")
-    found = statuses(pool_of(plain, guarded), "of::a", "of::b", "of::c")
+    server = FakeServer(lambda worker, operator: (worker.kind, operator) == ("guarded", "of::b"))
+    found = statuses(pool_of(server), "of::a", "of::b", "of::c")
     sound = ["passed"] * 4
     assert found == {
         "of::a": sound,
         "of::b": ["passed", "crashed", "passed", "passed"],
         "of::c": sound,
     }
-    assert plain.forgotten == []
-    assert guarded.forgotten == [1]
+    assert [server.all[number - 1].kind for number in server.forgotten] == ["guarded"]
 
 
 def test_a_worker_that_is_gone_before_its_cell_is_replaced() -> None:
-    plain = FakeServer(never, ends_after=lambda worker, _: worker.number == 1)
-    found = statuses(pool_of(plain, FakeServer(never)), "of::a", "of::b")
+    server = FakeServer(never, ends_after=lambda worker, _: worker.number == 1)
+    found = statuses(pool_of(server), "of::a", "of::b")
     assert found == {"of::a": ["passed"] * 4, "of::b": ["passed"] * 4}
-    assert plain.forgotten == [1]
+    assert server.forgotten == [1]
 
 
 def test_workers_that_always_end_cost_their_operator_not_the_run() -> None:
-    guarded = FakeServer(never)
-    plain = FakeServer(lambda _, operator: operator == "of::a", ends_after=never)
-    pool = pool_of(plain, guarded)
-    found = statuses(pool, "of::a", "of::b")
+    server = FakeServer(lambda worker, operator: (worker.kind, operator) == ("plain", "of::a"))
+    found = statuses(pool_of(server), "of::a", "of::b")
     assert found["of::a"] == ["crashed", "passed", "crashed", "crashed"]
     assert found["of::b"] == ["passed"] * 4
-    assert len(plain.forgotten) < MOST_LOST
+    assert len(server.forgotten) < MOST_LOST
 
 
 def test_what_lost_its_parent_is_examined_again() -> None:
-    plain = FakeServer(lambda worker, _: worker.number == 1, status=LOST_SERVER)
-    found = statuses(pool_of(plain, FakeServer(never)), "of::a")
+    once = FakeServer(lambda worker, _: worker.number == 1, status=LOST_SERVER)
+    found = statuses(pool_of(once), "of::a")
     assert found == {"of::a": ["passed"] * 4}
-    always = FakeServer(lambda _, operator: operator == "of::a", status=LOST_SERVER)
-    found = statuses(pool_of(always, FakeServer(never)), "of::a", "of::b")
+    always = FakeServer(
+        lambda worker, operator: (worker.kind, operator) == ("plain", "of::a"), status=LOST_SERVER
+    )
+    found = statuses(pool_of(always), "of::a", "of::b")
     assert found["of::a"][0] == "crashed"
     assert len(found["of::a"]) == len(found["of::b"]) == 4
-    assert "parent" in ended_text(LOST_SERVER)
+    assert "parent" in describe_exit(LOST_SERVER)
 
 
 def test_a_run_without_all_outcomes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = pool_of(FakeServer(never), FakeServer(never))
+    pool = pool_of(FakeServer(never))
     monkeypatch.setattr(pool, "events", lambda *_: iter(()))
     with pytest.raises(NotRunError, match=r"of::a, row schema, column eager"):
         statuses(pool, "of::a")
 
 
 def test_a_worker_that_ends_when_it_is_asked_what_applies_is_reported() -> None:
-    pool = pool_of(FakeServer(never), FakeServer(never))
+    pool = pool_of(FakeServer(never))
     with pytest.raises(OperatorEndedError, match=r"of::a, row bounds") as raised:
         pool.applies()
     assert "code 3" in str(raised.value)
@@ -247,7 +245,7 @@ def test_a_parent_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.twin
-def test_kernels_are_collected_once_for_both_kinds_of_processes(tmp_path: Path) -> None:
+def test_kernels_are_collected_once_for_both_kinds_of_workers(tmp_path: Path) -> None:
     file = tmp_path / "operators.py"
     file.write_text(KILLER.replace("end(os.getppid())", "pass"), "utf-8")
     done = check(str(file), "--kernels", str(file), "--row", "bounds", "--op", "sound")

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from opwright.check.as_json import run_from_text, sample_as_json
+from opwright.check.as_json import record_from_text, sample_as_json
 from opwright.check.processes.channel import BrokenChannelError, Channel
-from opwright.check.processes.ended import LOST_CHANNEL, ended_text
+from opwright.check.processes.ended import LOST_CHANNEL, describe_exit
 from opwright.check.processes.limits import Family, descendants
-from opwright.check.processes.lost import Cell, Traces, is_at, lost, mark, where
+from opwright.check.processes.lost import Cell, Traces, is_at, judge_lost, mark, where
 from opwright.check.processes.note import Note
-from opwright.check.processes.pool import MOST_HUNG, Slot, given_up
+from opwright.check.processes.pool import MOST_HUNG, Slot, give_up
 from opwright.check.processes.tail import Tail
 from opwright.kit.declare.sample import sample, tensor
 from tests.check.commands import HERE, LIMIT, check, check_process
@@ -75,7 +75,7 @@ def outcomes() -> Ended:
                 *("-n", str(workers), "--json", str(file)),
             )
             assert file.exists(), done.stdout + done.stderr
-            run = run_from_text(file.read_text(encoding="utf-8"), where=str(file))
+            run = record_from_text(file.read_text(encoding="utf-8"), where=str(file))
             found |= {each.operator.partition("::")[2]: each for each in run.outcomes}
             codes.append(done.returncode)
             texts.append(done.stdout + done.stderr)
@@ -286,11 +286,13 @@ def test_memory_of_a_process_and_its_children_counts() -> None:
 
 
 def test_how_a_process_ended_in_words() -> None:
-    assert ended_text(signal.SIGSEGV) == ("the process was ended by SIGSEGV (Segmentation fault)")
-    assert "memory is short" in ended_text(signal.SIGKILL)
-    assert ended_text(7 << 8) == "the process exited with code 7"
-    assert "file descriptors" in ended_text(LOST_CHANNEL << 8)
-    assert "signal 40" in ended_text(40)
+    assert describe_exit(signal.SIGSEGV) == (
+        "the process was ended by SIGSEGV (Segmentation fault)"
+    )
+    assert "memory is short" in describe_exit(signal.SIGKILL)
+    assert describe_exit(7 << 8) == "the process exited with code 7"
+    assert "file descriptors" in describe_exit(LOST_CHANNEL << 8)
+    assert "signal 40" in describe_exit(40)
 
 
 CELL = Cell(operator="my::twice", row="numerics", column="eager", place="my.py:3")
@@ -316,7 +318,7 @@ def test_a_lost_cell_tells_sample_place_and_last_words() -> None:
     assert is_at(note, CELL)
     assert not is_at(mark("my::twice", "numerics", "other"), CELL)
     traces = Traces(note=note, printed="hello\n\n", stacks=STACKS)
-    outcome = lost(CELL, "crashed", "the process exited with code 3", traces, seconds=1.0)
+    outcome = judge_lost(CELL, "crashed", "the process exited with code 3", traces, seconds=1.0)
     assert outcome.reason.splitlines() == [
         "the process exited with code 3, in sample(x=tensor(2))",
         where(STACKS),
@@ -330,7 +332,7 @@ def test_a_lost_cell_tells_sample_place_and_last_words() -> None:
 @pytest.mark.parametrize("note", ["", mark("my::twice", "numerics", "eager", '[["x", {"ten')])
 def test_a_cell_that_is_lost_before_its_first_sample_has_none(note: str) -> None:
     traces = Traces(note=note, printed="", stacks="")
-    outcome = lost(CELL, "hung", "it was not done within 5 s", traces, seconds=5.0)
+    outcome = judge_lost(CELL, "hung", "it was not done within 5 s", traces, seconds=5.0)
     assert (outcome.samples, outcome.findings) == ((), ())
     assert outcome.reason == "it was not done within 5 s"
 
@@ -338,7 +340,7 @@ def test_a_cell_that_is_lost_before_its_first_sample_has_none(note: str) -> None
 def test_an_operator_that_hangs_again_and_again_is_given_up() -> None:
     slot = Slot(hung=MOST_HUNG, lost=MOST_HUNG)
     slot.cells.extend([CELL, CELL])
-    given = [each.outcome for each in given_up(slot)]
+    given = [each.outcome for each in give_up(slot)]
     assert [each.status for each in given] == ["blocked", "blocked"]
     assert given[0].reason == "not run: of the cells before it, 2 hung"
     assert not slot.cells

@@ -103,11 +103,11 @@ def test_loadfile_and_loadgroup_split_by_operator_and_leave_tests_as_they_are() 
     scopes = {}
     for name, scheduler in SCHEDULERS.items():
         given = object.__new__(scheduler)  # it needs no configuration to split
-        ids = ("my_ops::scale::numerics", "tests/test_x.py::test_it@group")
+        ids = ("my_ops::rescale::numerics", "tests/test_x.py::test_it@group")
         scopes[name] = [given._split_scope(each) for each in ids]
     assert scopes == {
-        "loadfile": ["my_ops::scale", "tests/test_x.py"],
-        "loadgroup": ["my_ops::scale", "group"],
+        "loadfile": ["my_ops::rescale", "tests/test_x.py"],
+        "loadgroup": ["my_ops::rescale", "group"],
     }
 
 
@@ -135,6 +135,6 @@ def test_what_cannot_be_loaded_is_a_usage_error(folder: Path) -> None:
 
 
 def test_what_is_kept_together() -> None:
-    assert operator_of("my_ops::scale.out::meta") == "my_ops::scale.out"
+    assert operator_of("my_ops::rescale.out::meta") == "my_ops::rescale.out"
     assert operator_of("tests/test_x.py::TestIt::test_it") is None
     assert operator_of("test_x.py::test_it[a::b]") is None

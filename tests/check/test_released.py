@@ -20,20 +20,20 @@ from opwright.check.record import CheckedOperator
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCALE = "my_ops::scale(Tensor x, float factor) -> Tensor"
+RESCALE = "my_ops::rescale(Tensor x, float factor) -> Tensor"
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    write_release(tmp_path, "my_ops", "1.0", [SCALE])
+    write_release(tmp_path, "my_ops", "1.0", [RESCALE])
     write_release(tmp_path, "others", "0.1", [])
     assert read_releases(tmp_path) == {
-        "my_ops": Release(version="1.0", schemas={"my_ops::scale": SCALE}),
+        "my_ops": Release(version="1.0", schemas={"my_ops::rescale": RESCALE}),
         "others": Release(version="0.1", schemas={}),
     }
 
 
 def test_a_release_replaces_that_of_its_namespace_alone(tmp_path: Path) -> None:
-    write_release(tmp_path, "my_ops", "1.0", [SCALE])
+    write_release(tmp_path, "my_ops", "1.0", [RESCALE])
     write_release(tmp_path, "others", "0.1", ["others::f(Tensor x) -> ()"])
     write_release(tmp_path, "my_ops", "1.1", [])
     found = read_releases(tmp_path)
@@ -51,7 +51,7 @@ def test_there_may_be_no_release(tmp_path: Path) -> None:
         ("{", f"{FILE}:1"),
         ("[]", "a list"),
         ('{"my_ops": {"version": 1, "schemas": []}}', "my_ops"),
-        ('{"my_ops": {"version": "1", "schemas": ["scale"]}}', "my_ops"),
+        ('{"my_ops": {"version": "1", "schemas": ["rescale"]}}', "my_ops"),
     ],
 )
 def test_a_file_that_is_none_is_reported(tmp_path: Path, text: str, got: str) -> None:
@@ -70,12 +70,12 @@ def test_each_declaration_has_its_own_file(tmp_path: Path, monkeypatch: pytest.M
     here.mkdir()
     there.mkdir()
     monkeypatch.chdir(here)
-    schema = "scale(Tensor x, float factor) -> Tensor"
+    schema = "rescale(Tensor x, float factor) -> Tensor"
     operators = [
-        CheckedOperator(name="my_ops::scale", schema=schema, place=f"{there / 'ops.py'}:3"),
+        CheckedOperator(name="my_ops::rescale", schema=schema, place=f"{there / 'ops.py'}:3"),
         CheckedOperator(name="lib::f", schema="f(Tensor x) -> ()", place="csrc/lib.cpp:10"),
     ]
     files = write_releases(operators, "2.0")
     assert [each.resolve() for each in files] == [there / FILE, here / FILE]
-    assert read_releases(there)["my_ops"].schemas == {"my_ops::scale": SCALE}
+    assert read_releases(there)["my_ops"].schemas == {"my_ops::rescale": RESCALE}
     assert read_releases(release_folder("csrc/lib.cpp"))["lib"].version == "2.0"

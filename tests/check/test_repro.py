@@ -25,7 +25,7 @@ from opwright.check.examine import examine_operator
 from opwright.check.finding import Finding, Kind
 from opwright.check.known.failures import failures
 from opwright.check.outcome import Outcome
-from opwright.check.record import CheckedOperator, CheckedRow, Run, checked_operators
+from opwright.check.record import CheckedOperator, CheckedRow, Record, list_checked_operators
 from opwright.check.repro.arguments import arguments_lines
 from opwright.check.repro.scripts import name_of, scripts_of, write_scripts
 from opwright.check.request import Request
@@ -120,9 +120,9 @@ WRONG = Kind("wrong", 'says """ or \\', "mend it")
 REQUEST = Request(target=str(CORPUS / "numerics.py"))
 
 
-def run_of(*outcomes: Outcome) -> Run:
+def run_of(*outcomes: Outcome) -> Record:
     """Return a run of one operator."""
-    return Run(
+    return Record(
         target=REQUEST.target,
         versions={},
         seed=0,
@@ -220,14 +220,14 @@ def test_scripts_of_an_earlier_run_go_and_what_was_changed_stays(tmp_path: Path)
     folder = tmp_path / "repro"
     (tmp_path / "repro").mkdir()
     (folder / "mine.py").write_text("mine")
-    run = run_of(failed(script=("assert 0",)))
-    [path] = write_scripts(folder, run, REQUEST).values()
+    record = run_of(failed(script=("assert 0",)))
+    [path] = write_scripts(folder, record, REQUEST).values()
     assert write_scripts(folder, run_of(), REQUEST) == {}
     assert not Path(path).exists()
-    write_scripts(folder, run, REQUEST)
+    write_scripts(folder, record, REQUEST)
     Path(path).write_text("changed")
     with pytest.raises(EditedFilesError):
-        write_scripts(folder, run, REQUEST)
+        write_scripts(folder, record, REQUEST)
     assert Path(path).read_text() == "changed"
     assert (folder / "mine.py").read_text() == "mine"
 
@@ -273,7 +273,7 @@ def test_every_script_of_the_corpus_fails_alone(name: str, tmp_path: Path) -> No
         for kind in [broken[each.operator.name]]
         for outcome in examine_operator(each, [row(kind.partition("/")[0])])
     ]
-    run = dataclasses.replace(run_of(*outcomes), operators=checked_operators(shown))
+    run = dataclasses.replace(run_of(*outcomes), operators=list_checked_operators(shown))
     request = Request(target=str(CORPUS / f"{name}.py"))
     paths = sorted(write_scripts(tmp_path, run, request).values())
     assert paths

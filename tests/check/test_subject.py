@@ -10,9 +10,9 @@ pytest.importorskip("torch")
 import torch
 
 import opwright as ow
-from opwright.check.observe.memory import labelled
-from opwright.check.observe.program import named_tensors, program_of
-from opwright.check.observe.tensors import replaced, tensors_by_place
+from opwright.check.observe.memory import label_tensors
+from opwright.check.observe.program import name_tensors, program_of
+from opwright.check.observe.tensors import replace_tensors, tensors_by_place
 from opwright.check.subject import Subject, flat
 from opwright.kit.derive import derive
 
@@ -26,9 +26,9 @@ def test_an_absent_tensor_of_a_list_counts_in_the_names_of_the_others() -> None:
     wanted = {"x": one, "xs[1]": two}
     assert flat(values) == wanted
     assert dict(tensors_by_place(values, values)) == wanted
-    assert {label: tensor for _, label, tensor in labelled(values)} == wanted
-    assert [name for name, _, _ in labelled(values)] == ["x", "xs"]
-    places = replaced(values, values, lambda place, _: place)
+    assert {label: tensor for _, label, tensor in label_tensors(values)} == wanted
+    assert [name for name, _, _ in label_tensors(values)] == ["x", "xs"]
+    places = replace_tensors(values, values, lambda place, _: place)
     assert places == {"x": "x", "xs": [None, "xs[1]"], "none": None, "factor": 2.0}
 
 
@@ -65,7 +65,7 @@ def test_programs_leave_out_results_that_a_call_leaves_open(shape: Shape) -> Non
     x = torch.ones(2)
     for train, count in ((False, 2), (True, 3)):
         program = program_of(subject, {"x": x, "train": train}, shape, (2,))
-        returned = named_tensors(program.function(masked.reference)(x))
+        returned = name_tensors(program.function(masked.reference)(x))
         assert len(returned) == count, program.text
         assert not any(each.isnan().any() for each in returned.values())
         *_, last = returned.values()

@@ -38,8 +38,8 @@ DECLARATION = """
     ops = ow.OperatorSet("{namespace}")
 
 
-    @ops.operator("scale(Tensor x, float by=2.0) -> Tensor", samples=[ow.sample(x=ow.tensor(3))])
-    def scale(x, by=2.0):
+    @ops.operator("rescale(Tensor x, float by=2.0) -> Tensor", samples=[ow.sample(x=ow.tensor(3))])
+    def rescale(x, by=2.0):
         return x * by
 
 
@@ -69,7 +69,7 @@ def declare(folder: Path, namespace: str, file: str = "operators.py") -> Path:
 def test_a_declaration_file(tmp_path: Path) -> None:
     path = declare(tmp_path, "target_file")
     target = read_target(Request(target=str(path)))
-    assert names(target) == ["target_file::scale", "target_file::shift_"]
+    assert names(target) == ["target_file::rescale", "target_file::shift_"]
     assert {each.is_foreign for each in target.subjects} == {False}
     assert target.subjects[0].place == f"{path}:7"
 
@@ -79,14 +79,14 @@ def test_a_projects_folder(tmp_path: Path) -> None:
     text = '[tool.opwright]\ndeclaration = "operators.py"\npackage = "target_project"\n'
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     target = read_target(Request(target=str(tmp_path)))
-    assert names(target) == ["target_project::scale", "target_project::shift_"]
+    assert names(target) == ["target_project::rescale", "target_project::shift_"]
 
 
 def test_a_module_that_declares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declare(tmp_path, "target_module", "target_module_file.py")
     monkeypatch.syspath_prepend(str(tmp_path))
     target = read_target(Request(target="target_module_file"))
-    assert names(target) == ["target_module::scale", "target_module::shift_"]
+    assert names(target) == ["target_module::rescale", "target_module::shift_"]
 
 
 def test_a_package_that_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

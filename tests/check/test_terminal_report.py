@@ -17,14 +17,14 @@ from rich.console import Console
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.check.report.source import raised_at, source_line, without_controls
-from opwright.check.report.terminal import run_text
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Record
+from opwright.check.report.source import escape_controls, find_raise, source_line
+from opwright.check.report.terminal import record_text
 from opwright.kit.declare.sample import sample, tensor
 
 GOLDEN = Path(__file__).parent / "golden" / "terminal.txt"
 WRONG = Kind("wrong-values", "the operator computes something else", "correct the kernel")
-SOURCE = 'ops = OperatorSet("my_ops")\n\n\n@ops.operator("scale(Tensor x) -> Tensor")\n'
+SOURCE = 'ops = OperatorSet("my_ops")\n\n\n@ops.operator("rescale(Tensor x) -> Tensor")\n'
 KERNEL = "def kernel(x, out):\n    raise TypeError\n"
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_in(folder: Path) -> Run:
+def run_in(folder: Path) -> Record:
     """Return a run with all that a report shows."""
     place = f"{folder}/operators.py:4"
     wrong = Finding(
@@ -66,14 +66,14 @@ def run_in(folder: Path) -> Run:
             cell(operator, "gradients"), status="not applicable", reason=reason
         )
 
-    return Run(
+    return Record(
         target="operators.py",
         versions={},
         seed=0,
         seconds=12.34,
         operators=tuple(
             CheckedOperator(name=f"my_ops::{name}", schema="", place=place)
-            for name in ("scale", "norm", "copy", "sum")
+            for name in ("rescale", "norm", "copy", "sum")
         ),
         rows=(
             CheckedRow(name="numerics", title="", columns=("eager",)),
@@ -82,15 +82,15 @@ def run_in(folder: Path) -> Run:
         ),
         outcomes=(
             dataclasses.replace(
-                cell("scale", "numerics"), status="failed", findings=(wrong, raises)
+                cell("rescale", "numerics"), status="failed", findings=(wrong, raises)
             ),
             dataclasses.replace(
-                cell("scale", "compiled", "aot_eager"), status="failed", findings=(wrong,)
+                cell("rescale", "compiled", "aot_eager"), status="failed", findings=(wrong,)
             ),
             dataclasses.replace(
-                cell("scale", "compiled", "max-autotune"), status="failed", findings=(wrong,)
+                cell("rescale", "compiled", "max-autotune"), status="failed", findings=(wrong,)
             ),
-            without_backward("scale"),
+            without_backward("rescale"),
             dataclasses.replace(
                 cell("norm", "numerics"),
                 status="crashed",
@@ -122,8 +122,8 @@ def run_in(folder: Path) -> Run:
 
 
 def test_all_that_a_report_tells(folder: Path) -> None:
-    scripts = {("my_ops::scale", "compiled", "aot_eager", "wrong-values"): "repro/scale.py"}
-    text = run_text(run_in(folder), scripts=scripts, width=88).plain
+    scripts = {("my_ops::rescale", "compiled", "aot_eager", "wrong-values"): "repro/rescale.py"}
+    text = record_text(run_in(folder), scripts=scripts, width=88).plain
     if os.environ.get("OPWRIGHT_ACCEPT"):
         GOLDEN.write_text(f"{text}\n", encoding="utf-8")
     assert f"{text}\n" == GOLDEN.read_text(encoding="utf-8")
@@ -133,14 +133,14 @@ def test_all_is_well_and_little_is_said(folder: Path) -> None:
     run = run_in(folder)
     outcomes = tuple(each for each in run.outcomes if each.status in {"passed", "not applicable"})
     run = dataclasses.replace(run, outcomes=outcomes, known=(), unexpected=())
-    assert run_text(run).plain == (
+    assert record_text(run).plain == (
         "3 operators, 3 rows: 2 passed, 2 not applicable in 12.3 s\n"
         "  not applicable, 2 cells of gradients: the operator has no backward"
     )
 
 
 def test_colours_are_for_terminals(folder: Path) -> None:
-    text = run_text(run_in(folder))
+    text = record_text(run_in(folder))
     plain, coloured = io.StringIO(), io.StringIO()
     Console(file=plain, force_terminal=False).print(text, soft_wrap=True, highlight=False)
     terminal = Console(file=coloured, force_terminal=True, color_system="standard", no_color=False)
@@ -157,8 +157,8 @@ def test_a_run_cannot_write_to_the_terminal_but_text(folder: Path) -> None:
         dataclasses.replace(run.outcomes[0], operator=f"my_ops::{evil}", findings=(finding,)),
         dataclasses.replace(run.outcomes[4], reason=evil),
     )
-    text = run_text(dataclasses.replace(run, outcomes=outcomes, unexpected=(evil,))).plain
-    assert without_controls(evil) in text
+    text = record_text(dataclasses.replace(run, outcomes=outcomes, unexpected=(evil,))).plain
+    assert escape_controls(evil) in text
     assert not [each for each in text if not each.isprintable() and each != "\n"]
 
 
@@ -166,8 +166,8 @@ def test_a_place_without_its_source_is_reported_alone(folder: Path) -> None:
     assert source_line(f"{folder}/operators.py:99").text == ""
     assert source_line(f"{folder}/missing.cpp:1") == source_line("missing.cpp:1")
     assert source_line("a schema").place == "a schema"
-    shown = source_line(f"{folder}/operators.py:4, operator my_ops::scale")
-    assert shown.place == "operators.py:4, operator my_ops::scale"
+    shown = source_line(f"{folder}/operators.py:4, operator my_ops::rescale")
+    assert shown.place == "operators.py:4, operator my_ops::rescale"
     assert shown.text == SOURCE.splitlines()[3]
 
 
@@ -176,8 +176,8 @@ def test_where_an_exception_came_from_is_the_users_code() -> None:
         '  File "/home/me/kernels.py", line 7, in kernel\n    call()\n'
         '  File "/env/site-packages/torch/_ops.py", line 9, in __call__\n'
     )
-    assert raised_at(trace) == "/home/me/kernels.py:7"
-    assert raised_at('  File "/env/site-packages/torch/_ops.py", line 9, in __call__\n') is None
+    assert find_raise(trace) == "/home/me/kernels.py:7"
+    assert find_raise('  File "/env/site-packages/torch/_ops.py", line 9, in __call__\n') is None
 
 
 def test_reports_need_no_torch() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,7 @@ from tests.conformance.cases import all_cases
 from tests.conformance.ledger import match
 from tests.conformance.pool import Result, run_cases
 from tests.conformance.sample import choose
-from tests.conformance.verdict import judge
+from tests.conformance.verdict import judge, share_of
 
 if TYPE_CHECKING:
     from tests.conformance.case import Case
@@ -38,6 +40,7 @@ def main(
     log: Annotated[
         Path | None, typer.Option(help="Write each result to this file, as it comes.")
     ] = None,
+    counts: Annotated[Path | None, typer.Option(help="Write how many pass, as JSON.")] = None,
 ) -> None:
     """Run PyTorch's operator tests on the twin and compare with the ledger.
 
@@ -56,6 +59,9 @@ def main(
     verdicts = judge(run(cases, jobs, log), expected)
     if page is not None:
         page.write_text(report.page(verdicts, expected), encoding="utf-8")
+    if counts is not None:
+        share = share_of(verdicts)
+        counts.write_text(json.dumps({**asdict(share), "supported": share.supported}) + "\n")
     complaints = [verdict.complaint for verdict in verdicts if verdict.complaint]
     console = Console(highlight=False, soft_wrap=True)
     for complaint in complaints:

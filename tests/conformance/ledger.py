@@ -6,7 +6,8 @@
   (the twin lacks it), `numerics` (both results are right within what the hardware promises), or
   `no_sample` (the CPU gives nothing to compare with);
 * `why`: one sentence;
-* `cases`: patterns `entry/dtype/check`, each part a comma-separated list of shell patterns.
+* `cases`: patterns `entry/dtype/check`, each part a comma-separated list of shell patterns;
+* `torch`, `python`, `lacks`: where it is so, if not everywhere (tests/where.py).
 
 Every case that a pattern matches has to fail (`no_sample`: to compare nothing); a case that does
 not pass has to be matched.
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import tomli
+
+from tests.where import Where
 
 if TYPE_CHECKING:
     from tests.conformance.case import Case
@@ -58,7 +61,7 @@ def match(pattern: str, case: Case) -> bool:
 
 
 def read(path: Path = LEDGER) -> list[Expected]:
-    """Read the ledger.
+    """Read the entries of the ledger that are about this environment.
 
     Raises
     ------
@@ -71,7 +74,11 @@ def read(path: Path = LEDGER) -> list[Expected]:
             allowed = ", ".join(get_args(Reason))
             message = f"{path.name}: reason {entry['reason']!r} must be one of {allowed}"
             raise ValueError(message)
-    return [Expected(entry["reason"], entry["why"], tuple(entry["cases"])) for entry in entries]
+    return [
+        Expected(entry["reason"], entry["why"], tuple(entry["cases"]))
+        for entry in entries
+        if Where.of(entry, ("reason", "why", "cases")).is_here()
+    ]
 
 
 def lookup(ledger: list[Expected], case: Case) -> Expected | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "tests.conformance")
-SHARE = 0.01  # of all cases, in every run of the tests; another choice with each commit
+SHARE = 0.005  # of all cases, in every run of the tests; another choice with each commit
 PARTS = 4  # so that several processes can take one each
 
 pytestmark = pytest.mark.twin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import subprocess
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,9 @@ from torch.utils import _pytree as pytree
 from opwright.graph_engine.lookup import find_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+TOGETHER = 16  # functions in a graph; if their results do not agree, each has one of its own
 
 
 def call(name: str, *inputs: object, **attributes: object) -> Any:  # noqa: ANN401 - what kernels answer
@@ -70,10 +73,42 @@ def assert_agree(
     assert functions
     assert runs
     moved = [{name: tensor.to("npu") for name, tensor in run.items()} for run in runs]
+    errors: dict[str, str] = {}
     with torch.no_grad():
-        errors = {name: error_of(each, moved, dynamic=dynamic) for name, each in functions.items()}
+        for names in batched(functions, TOGETHER):
+            some = {name: functions[name] for name in names}
+            if error_of(together(some.values()), moved, dynamic=dynamic):
+                errors |= {name: error_of(some[name], moved, dynamic=dynamic) for name in names}
     failed = [f"{name}, {error}" for name, error in errors.items() if error]
     assert not failed, "\n\n".join(failed)
+
+
+def batched(names: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
+    """Yield so many names at a time; itertools has it from CPython 3.12 on."""
+    left = iter(names)
+    while some := tuple(itertools.islice(left, size)):
+        yield some
+
+
+def together(functions: Iterable[Callable[..., object]]) -> Callable[..., object]:
+    """Return a function with the parameters of all that returns the results of all.
+
+    One graph is compiled for them, which takes hardly longer than that of one.
+    """
+    parameters = {
+        each: tuple(inspect.signature(each).parameters) for each in dict.fromkeys(functions)
+    }
+    names = tuple(dict.fromkeys(name for some in parameters.values() for name in some))
+    places = [(each, [names.index(name) for name in some]) for each, some in parameters.items()]
+
+    def call_all(*given: torch.Tensor) -> list[object]:
+        return [each(*[given[place] for place in some]) for each, some in places]
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    call_all.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind) for name in names]
+    )
+    return call_all
 
 
 def error_of(

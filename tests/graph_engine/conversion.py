@@ -24,7 +24,8 @@ import torchair
 from torch.utils import _pytree as pytree
 from torchair._ge_concrete_graph import fx2ge_converter, supported_declaration
 
-from opwright.graph_engine import lookup, read
+from opwright.graph_engine import lookup
+from opwright.graph_engine.graph import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

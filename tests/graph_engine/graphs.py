@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.graph_engine import kernels
-from opwright.graph_engine.compiled import CompiledGraph, Input
-from opwright.graph_engine.kernel_modules import load_kernels
-from opwright.graph_engine.read import read_model
-from opwright.graph_engine.settings import Settings
+from opwright.graph_engine.graph.read import read_model
+from opwright.graph_engine.options.settings import Settings
+from opwright.graph_engine.running.compiled_graph import CompiledGraph, Input
+from opwright.graph_engine.table import load_kernels
 from opwright.internals.modules import GE_PROTO as PROTO
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from opwright.graph_engine.variables import Variables
+    from opwright.graph_engine.lowering.variables import Variables
 
 FLOAT, INT32, INT64, BOOL = 1, 7, 8, 11  # of ge.proto
 DTYPES = {FLOAT: torch.float32, INT32: torch.int32, INT64: torch.int64, BOOL: torch.bool}

@@ -21,9 +21,10 @@ from opwright.coverage.graphs import (
     measure_graphs,
 )
 from opwright.coverage.needed import needs
-from opwright.graph_engine import kernels, lookup, prototypes
-from opwright.graph_engine.kernel_modules import load_kernels
-from opwright.graph_engine.prototypes import of_torchair
+from opwright.graph_engine import kernels, lookup
+from opwright.graph_engine.prototypes import cann
+from opwright.graph_engine.prototypes.cann import of_torchair
+from opwright.graph_engine.table import load_kernels
 
 LEDGER = Path(__file__).parent / "only_one_way.toml"
 FAMILIES = Path(__file__).parents[2] / "native/opapi/ops"
@@ -75,7 +76,7 @@ def test_the_table_of_eager_calls_names_functions_of_the_installed_torch_npu() -
 
 
 def test_the_table_of_eager_calls_names_operators_that_torchair_converts() -> None:
-    names = {each.operator.split(".")[1] for each in converters(prototypes.types())}
+    names = {each.operator.split(".")[1] for each in converters(cann.types())}
     names |= {name.removesuffix(suffix) for name in names for suffix in SUFFIXES}
     assert sorted(eager_calls().keys() - names) == []
 

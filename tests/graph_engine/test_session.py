@@ -15,7 +15,7 @@ from torchair.inference import set_dim_gears
 
 from opwright import twin
 from opwright.graph_engine import bridge
-from opwright.graph_engine.options import OPTIONS
+from opwright.graph_engine.options.options import OPTIONS
 from tests.graph_engine.agreement import new_library, run_to_the_end
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def assert_works(**changes: object) -> None:
 
 
 @pytest.mark.isolated
-def test_options_of_every_configuration_are_accepted() -> None:
+def test_options_of_every_configuration_are_accepted(capfd: pytest.CaptureFixture[str]) -> None:
     assert_works(
         experimental_config__static_model_ops_lower_limit=10,
         experimental_config__tiling_schedule_optimize=True,
@@ -80,6 +80,12 @@ def test_options_of_every_configuration_are_accepted() -> None:
     )
     assert [graph.settings.refreshable for graph in bridge.graphs.values()] == [True]
     assert_works(experimental_config__frozen_parameter=True)
+    for _ in range(2):
+        assert_works(aoe_config__aoe_mode="2")
+    reported = [line for line in capfd.readouterr().err.splitlines() if "opwright" in line]
+    assert [line.partition(". ")[0] for line in reported] == [
+        "opwright: aoe_config: nothing is tuned"
+    ]
 
 
 @pytest.mark.isolated

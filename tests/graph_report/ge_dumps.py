@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from opwright.graph_report.compiled.ge_proto import generated
+from opwright.graph_report.compiled.ge_proto import import_generated
 from opwright.graph_report.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def constant(graph: Message, name: str, *dims: int, text: str) -> None:
 
 def small() -> Message:
     """Return the model of `relu(x @ w)`, split in two, one half on another stream."""
-    model = generated().ModelDef()
+    model = import_generated().ModelDef()
     graph = model.graph.add(name="graph_1")
     op(graph, "x", "Data", meta="[4, s0]", index=0)
     op(graph, "w", "Data", meta="[s0, 8]", index=1)
@@ -155,7 +155,7 @@ def write_small(folder: Path) -> Path:
 
 def layers(count: int) -> Message:
     """Return a model of layers of five nodes, each with a parameter."""
-    model = generated().ModelDef()
+    model = import_generated().ModelDef()
     graph = model.graph.add(name="layers")
     op(graph, "x", "Data", meta="[2, 3]", index=0)
     before = "x:0"

@@ -28,7 +28,7 @@ from opwright.graph_report.compiled.lines import source_text as line_text
 from opwright.graph_report.compiled.model import CompiledGraph, Link, Vertex
 from opwright.graph_report.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX, infer, keep
 from opwright.graph_report.compiled.read import read_compiled
-from opwright.graph_report.compiled.relate import related, rows
+from opwright.graph_report.compiled.relate import relate, rows
 from opwright.graph_report.compiled.report import to_text
 from opwright.graph_report.compiled.svg import to_svg
 from opwright.graph_report.errors import GeDumpError
@@ -93,7 +93,7 @@ def test_ge_nodes_belong_to_the_fx_nodes_that_they_came_from(graph: CompiledGrap
         "Add": ("add",),
         "NetOutput": ("output",),
     }
-    found = related(graph)
+    found = relate(graph)
     assert found["view"] == ("MatMul",)
     assert found["getitem_1"] == ("SplitV",)  # passes on what split made
     assert found["split"] == ("Const", "Cast", "SplitV")

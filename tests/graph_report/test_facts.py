@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.graph_report.captured.edges import Edge, Waits
-from opwright.graph_report.captured.measures import gather, moved
-from opwright.graph_report.captured.memory import Block, largest, memory_blocks, most_alive
+from opwright.graph_report.captured.measures import count_moved, gather
+from opwright.graph_report.captured.memory import Block, find_largest, memory_blocks, most_alive
 from opwright.graph_report.captured.model import Access, CapturedGraph, Task, is_copy
 from opwright.graph_report.captured.read import parse_graphs
 from opwright.graph_report.repeats import Section, sections
@@ -67,7 +67,9 @@ def test_copies_are_those_of_the_runtime_and_of_torch() -> None:
 
 def test_the_bytes_that_a_launch_moves() -> None:
     graph = read(FORKED)
-    assert [(moved(each, written=False), moved(each, written=True)) for each in graph.tasks] == [
+    assert [
+        (count_moved(each, written=False), count_moved(each, written=True)) for each in graph.tasks
+    ] == [
         (48, 24),
         (0, 0),
         (0, 0),
@@ -127,7 +129,7 @@ def test_of_many_blocks_the_largest_are_listed_in_order() -> None:
     blocks = memory_blocks(
         touching(*(Access(address=100 * n, size=s, written=True) for n, s in enumerate(sizes, 1)))
     )
-    assert [(number, block.size) for number, block in largest(blocks, 3).items()] == [
+    assert [(number, block.size) for number, block in find_largest(blocks, 3).items()] == [
         (2, 9),
         (3, 7),
         (4, 9),

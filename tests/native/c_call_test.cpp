@@ -1,6 +1,6 @@
 // tests/native/c_call_test.cpp
 // Calls of C functions whose parameters are known only at run time, against the compiler's own calls.
-#include "live/c_call.h"
+#include "live/call/c_call.h"
 
 #include <cstdint>
 #include <limits>

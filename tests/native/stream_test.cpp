@@ -156,6 +156,30 @@ SCENARIO(events_that_never_existed_are_refused_on_consumer_threads_too) {
   OK(aclrtDestroyStream(stream));
 }
 
+SCENARIO(a_wait_for_an_event_that_was_destroyed_without_a_record_is_refused_on_consumer_threads_too) {
+  start();
+  const aclrtStream stream = new_stream();
+  std::vector<aclrtEvent> events(7);
+  for (aclrtEvent& event : events) event = new_event();
+  const auto recorded = [](size_t i) { return i == 2 || i == 5; };
+  consumer_of(0, [&] {
+    for (const size_t i : {3u, 1u, 0u, 6u, 2u, 5u, 4u}) {  // neighbours are remembered together
+      if (recorded(i)) OK(aclrtRecordEvent(events[i], stream));
+      OK(aclrtDestroyEvent(events[i]));
+    }
+    OK(aclrtSynchronizeStream(stream));
+    for (size_t i = 0; i < events.size(); ++i) {
+      OK(aclrtStreamWaitEvent(stream, events[i]));
+      if (recorded(i)) {
+        OK(aclrtSynchronizeStream(stream));
+      } else {
+        REFUSED(aclrtSynchronizeStream(stream), 107000, "aclrtStreamWaitEvent", "nothing was ever recorded in it");
+      }
+    }
+  }).join();
+  OK(aclrtDestroyStream(stream));
+}
+
 SCENARIO(a_handle_never_comes_to_mean_another_event) {
   start();
   const aclrtEvent event = new_event();

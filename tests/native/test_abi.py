@@ -17,7 +17,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "native" / "abi"
-HEADERS = ("acl_base.h", "acl_rt.h", "acl_mdl.h", "acl_op.h", "acl_prof.h", "acl_op_compiler.h")
+COMPILER = shutil.which("g++") or "g++"
+HEADERS = (
+    "acl_base.h",
+    "acl_base_rt.h",
+    "acl_rt.h",
+    "acl_mdl.h",
+    "acl_op.h",
+    "acl_prof.h",
+    "acl_op_compiler.h",
+)
 
 # Types that native/abi keeps opaque, or states only as far as the twin reads them.
 PARTLY_STATED = {
@@ -101,11 +110,9 @@ def includes(headers: tuple[str, ...]) -> str:
 def compiled_output(source: str, include: Path, folder: Path) -> list[str]:
     path = folder / "program.cpp"
     path.write_text(source, encoding="utf-8")
-    compiler = shutil.which("g++")
-    assert compiler is not None
     # The functions are only named in unevaluated operands, so nothing is linked.
     subprocess.run(
-        [compiler, "-std=c++17", "-w", f"-I{include}", path, "-o", folder / "program"], check=True
+        [COMPILER, "-std=c++17", "-w", f"-I{include}", path, "-o", folder / "program"], check=True
     )
     run = subprocess.run([folder / "program"], check=True, capture_output=True, text=True)
     return run.stdout.splitlines()
@@ -132,6 +139,22 @@ def test_values_layouts_and_function_types_equal_the_wheels(tmp_path: Path) -> N
 def test_a_header_stands_beside_that_of_programs(name: str, tmp_path: Path) -> None:
     text = f'#include "acl/acl.h"\n#include "acl/{name}"\nint main() {{}}\n'
     assert compiled_output(text, OURS, tmp_path) == []
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("theirs", ["acl_base", "acl_rt", "acl_mdl", "acl_op", "acl_prof", "acl"])
+def test_headers_stand_beside_the_wheels(theirs: str, tmp_path: Path) -> None:
+    """Some releases of torch_npu include their copies by this path; either may come first."""
+    copy = f'#include "third_party/acl/inc/acl/{theirs}.h"\n'
+    parts = {"acl_rt_types.h", "acl_error_codes.h"}  # of headers that programs include
+    for ours in sorted({path.name for path in (OURS / "acl").glob("acl*.h")} - parts):
+        for text in (f'#include "acl/{ours}"\n{copy}', f'{copy}#include "acl/{ours}"\n'):
+            source = tmp_path / "both.cpp"
+            source.write_text(text, encoding="utf-8")
+            folders = (OURS, vendor_headers().parents[2], vendor_headers())
+            command = [COMPILER, "-std=c++17", "-fsyntax-only", *(f"-I{path}" for path in folders)]
+            done = subprocess.run([*command, source], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{text}{done.stderr}"
 
 
 def test_error_codes_are_the_wheels() -> None:

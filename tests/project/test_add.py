@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from opwright.errors import OpwrightError
     from opwright.kit.declare.operator import Operator
 
-SCALE = "scale(Tensor x, *, float factor=1.0) -> Tensor"
+RESCALE = "rescale(Tensor x, *, float factor=1.0) -> Tensor"
 
 
 @pytest.fixture
@@ -49,24 +49,24 @@ def add(folder: Path, schema: str) -> Added:
 
 def test_a_schema(project: Path) -> None:
     before = (project / "operators.py").read_bytes()
-    added = add(project, SCALE)
+    added = add(project, RESCALE)
     after = (project / "operators.py").read_text()
     assert after.encode().startswith(before)
     assert after.removeprefix(before.decode()) == (
         "\n\n@ops.operator(\n"
-        f'    "{SCALE}",\n'
+        f'    "{RESCALE}",\n'
         "    samples=[ow.sample(x=ow.tensor(4, 8))],\n"
         ")\n"
-        "def scale(x, *, factor=1.0):\n"
-        '    """Return what scale computes."""\n'
+        "def rescale(x, *, factor=1.0):\n"
+        '    """Return what rescale computes."""\n'
         '    raise NotImplementedError("the reference is still to be written")\n'
     )
     assert added == Added(
-        name="scale",
+        name="rescale",
         file=project / "operators.py",
         line=after.splitlines().index("@ops.operator(", 25) + 1,
     )
-    assert str(operators(project)["scale"].schema) == SCALE
+    assert str(operators(project)["rescale"].schema) == RESCALE
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -106,20 +106,20 @@ def test_line_ends_stay(project: Path, end: str) -> None:
     newline = "\r\n" if "\r" in end else "\n"
     before = (file.read_text().rstrip().replace("\n", newline) + end).encode()
     file.write_bytes(before)
-    add(project, SCALE)
+    add(project, RESCALE)
     after = file.read_bytes()
     assert after.startswith(before)
     assert b"\n" not in after.removeprefix(before).replace(newline.encode(), b"")
-    assert list(operators(project)) == ["softcap", "scale"]
+    assert list(operators(project)) == ["softcap", "rescale"]
 
 
 def test_other_encodings_stay(project: Path) -> None:
     file = project / "operators.py"
     before = ("# coding: latin-1\n# naïve\n" + file.read_text()).encode("latin-1")
     file.write_bytes(before)
-    add(project, SCALE)
+    add(project, RESCALE)
     assert file.read_bytes().startswith(before)
-    assert list(operators(project)) == ["softcap", "scale"]
+    assert list(operators(project)) == ["softcap", "rescale"]
 
 
 def test_modes_and_links_stay(project: Path) -> None:
@@ -127,10 +127,10 @@ def test_modes_and_links_stay(project: Path) -> None:
     file.rename(real)
     real.chmod(0o640)
     file.symlink_to(real)
-    add(project, SCALE)
+    add(project, RESCALE)
     assert file.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
-    assert "scale" in real.read_text()
+    assert "rescale" in real.read_text()
 
 
 def refused(folder: Path, schema: str, kind: type[OpwrightError]) -> OpwrightError:
@@ -166,9 +166,9 @@ def test_a_name_that_the_file_has(project: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "kind"),
     [
-        ("scale(Tensor x -> Tensor", SchemaError),
+        ("rescale(Tensor x -> Tensor", SchemaError),
         ("class(Tensor x) -> Tensor", ReservedNameError),
-        ("scale(Tensor lambda) -> Tensor", ReservedNameError),
+        ("rescale(Tensor lambda) -> Tensor", ReservedNameError),
     ],
 )
 def test_schemas_that_are_none(project: Path, schema: str, kind: type[OpwrightError]) -> None:
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_loaded(project: Path, text: str) -> None:
     file = project / "operators.py"
     file.write_text(file.read_text() + text)
     line = len(file.read_text().splitlines())
-    assert refused(project, SCALE, DeclarationFileError).where == f"{file}:{line}"
+    assert refused(project, RESCALE, DeclarationFileError).where == f"{file}:{line}"
 
 
 def add_in(folder: str, name: str) -> None:
@@ -217,31 +217,31 @@ def test_killed_in_between(project: Path) -> None:
     assert file.read_text() == f"{text}\n{slow}"
     assert [each.exists() for each in left] == [True]
     file.write_text(text)
-    add(project, SCALE)
-    assert operators(project).keys() == {"softcap", "scale"}
+    add(project, RESCALE)
+    assert operators(project).keys() == {"softcap", "rescale"}
     assert not list(project.glob(".operators*"))
 
 
 def test_no_project(tmp_path: Path) -> None:
     with pytest.raises(NoProjectError, match="OPW-P001"):
-        add(tmp_path, SCALE)
+        add(tmp_path, RESCALE)
 
 
 def test_a_set_that_is_no_variable_of_the_file(project: Path) -> None:
     (project / "sets.py").write_text('import opwright\nops = opwright.OperatorSet("my_ops")\n')
     (project / "operators.py").write_text("from sets import ops\n")
-    error = refused(project, SCALE, CannotAddError)
+    error = refused(project, RESCALE, CannotAddError)
     assert error.got == "0 assignments NAME = OperatorSet(...)"
 
 
 def add_without_torch(folder: str) -> None:
-    add(Path(folder), SCALE)
+    add(Path(folder), RESCALE)
     assert "torch._C" not in sys.modules
 
 
 def test_torch_is_not_imported(project: Path) -> None:
     printed(alone(add_without_torch, str(project)))
-    assert operators(project).keys() == {"softcap", "scale"}
+    assert operators(project).keys() == {"softcap", "rescale"}
 
 
 # Sketches

@@ -7,6 +7,7 @@ is looked up by torch_npu, both phases are called, the arguments are destroyed a
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import torch_npu
 from opwright.twin.user_kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 nnopbase = ctypes.CDLL("libnnopbase.so")
 ascendcl = ctypes.CDLL("libascendcl.so")
@@ -57,6 +58,23 @@ def acl_tensor(tensor: torch.Tensor) -> int:
         ctypes.c_void_p(storage.data_ptr()),
     )
     return handle
+
+
+def describe(memory: ctypes.c_void_p, shape: Sequence[int], dtype: torch.dtype) -> ctypes.c_void_p:
+    """Return the descriptor of a contiguous tensor in memory of the caller's own."""
+    meta = torch.empty(*shape, dtype=dtype, device="meta")
+    handle: int = nnopbase.aclCreateTensor(
+        int64s(shape),
+        ctypes.c_uint64(len(shape)),
+        CODES[dtype],
+        int64s(meta.stride()),
+        ctypes.c_int64(0),
+        2,
+        int64s([meta.numel()]),
+        ctypes.c_uint64(1),
+        memory,
+    )
+    return ctypes.c_void_p(handle)
 
 
 def acl_scalar(value: complex) -> int:
@@ -117,23 +135,49 @@ class AclnnError(RuntimeError):
         super().__init__((ascendcl.aclGetRecentErrMsg() or b"").decode())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """The results of phase 1, and the descriptors that live until phase 2 has returned."""
+
+    size: int
+    executor: ctypes.c_void_p
+    tensors: list[object]
+
+
+PHASE = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+def prepare(function: str, *arguments: object) -> Prepared:
+    """Call phase 1."""
+    address = find(f"{function}GetWorkspaceSize".encode())
+    assert address, f"{function} is not found"
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    values = [converted(argument) for argument in arguments]
+    code = PHASE(address)(*values, ctypes.byref(size), ctypes.byref(executor))
+    if code:
+        raise AclnnError(code)
+    pairs = zip(arguments, values, strict=True)
+    tensors = [value for argument, value in pairs if isinstance(argument, torch.Tensor)]
+    return Prepared(size=size.value, executor=executor, tensors=tensors)
+
+
+def launch(function: str, prepared: Prepared, *, size: int | None = None) -> None:
+    """Call phase 2 on the current stream; with a wrong `size` there is no workspace."""
+    address = find(function.encode())
+    assert address, f"{function} is not found"
+    stream = ctypes.c_void_p(torch_npu.npu.current_stream().npu_stream)
+    workspace = None
+    if size is None and prepared.size:
+        workspace = torch.empty(prepared.size, dtype=torch.uint8, device="npu")
+    pointer = ctypes.c_void_p(None if workspace is None else workspace.data_ptr())
+    given = ctypes.c_uint64(prepared.size if size is None else size)
+    code = PHASE(address)(pointer, given, prepared.executor, stream)
+    for tensor in prepared.tensors:
+        nnopbase.aclDestroyTensor(tensor)
+    if code:
+        raise AclnnError(code)
+
+
 def call(function: str, *arguments: object) -> None:
     """Call both phases on the current stream."""
-    first, second = (find(f"{function}{part}".encode()) for part in ("GetWorkspaceSize", ""))
-    assert first, f"{function} is not found"
-    assert second, f"{function} is not found"
-    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int)
-    values = [converted(argument) for argument in arguments]
-    code = prototype(first)(*values, ctypes.byref(size), ctypes.byref(executor))
-    if code:
-        raise AclnnError(code)
-    stream = ctypes.c_void_p(torch_npu.npu.current_stream().npu_stream)
-    workspace = torch.empty(size.value, dtype=torch.uint8, device="npu") if size.value else None
-    address = ctypes.c_void_p(workspace.data_ptr() if workspace is not None else None)
-    code = prototype(second)(address, size, executor, stream)
-    for argument, value in zip(arguments, values, strict=True):
-        if isinstance(argument, torch.Tensor):
-            nnopbase.aclDestroyTensor(value)
-    if code:
-        raise AclnnError(code)
+    launch(function, prepare(function, *arguments))

@@ -25,7 +25,7 @@ PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
 # tables) has in the exported signature.
 C_TYPES = {
     "tensor": "In Index OptIn OptIndex Out OutIndex Ref OptOut DynamicOut "
-    "CodedIn CodedOut OptCodedOut",
+    "CodedIn CodedOut OptCodedOut RetiledWeight RetiledFilter",
     "tensors": "TensorList OptTensorList IndexList OutList RefList OptRefList OptOutList",
     "scalar": "Scalar OptScalar Operand",
     "scalars": "ScalarList",
@@ -39,7 +39,7 @@ C_TYPES = {
     "bool": "Bool",
     "double": "Double",
     "float": "Float",
-    "text": "Text",
+    "text": "Text Group",
     "dtype": "Dtype",
 }
 C_TYPE_OF = {kind: c_type for c_type, kinds in C_TYPES.items() for kind in kinds.split()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.aclnn.known import known_functions
+from opwright.aclnn.known import read_known_functions
 from opwright.twin.toolkit import default_toolkit
 from tests.twin.on_twin import CLEAN, ROOT
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 TOOLKIT = default_toolkit()
 HEADERS = TOOLKIT.root / "include" / "aclnnop"
 LIMIT = 120  # seconds
+DECLARATIONS = [
+    re.findall(r"aclnnStatus (\w+)\(", line)[0]
+    for line in (ROOT / "native" / "opapi" / "declarations.tsv").read_text("utf-8").splitlines()[1:]
+]
 
 PROGRAM = """\
 #include <cstdio>
@@ -71,17 +75,22 @@ def compile_cpp(folder: Path, source: str, *arguments: str) -> None:
     subprocess.run(command, cwd=folder, check=True, timeout=LIMIT)
 
 
-def links(*, by_path: bool) -> list[str]:
-    names = ("ascendcl", "nnopbase", "opapi_math")
+def links(*, by_path: bool, runtime: str = "ascendcl") -> list[str]:
+    names = (runtime, "nnopbase", "opapi_math")
     if by_path:  # as target_link_libraries has them in the guides of CANN's operator repositories
         return [str(TOOLKIT.libraries / f"lib{name}.so") for name in names]
     return [f"-L{TOOLKIT.libraries}", *(f"-l{name}" for name in names)]
 
 
-@pytest.mark.parametrize("by_path", [False, True])
-def test_a_program_calls_a_function_by_its_header(tmp_path: Path, *, by_path: bool) -> None:
+@pytest.mark.parametrize(
+    ("runtime", "by_path"), [("ascendcl", False), ("ascendcl", True), ("acl_rt", False)]
+)
+def test_a_program_calls_a_function_by_its_header(
+    tmp_path: Path, runtime: str, *, by_path: bool
+) -> None:
     run_path = f"-Wl,-rpath,{TOOLKIT.libraries}"
-    compile_cpp(tmp_path, PROGRAM, *links(by_path=by_path), "-o", "main", run_path)
+    libraries = links(by_path=by_path, runtime=runtime)
+    compile_cpp(tmp_path, PROGRAM, *libraries, "-o", "main", run_path)
     printed = subprocess.run(
         ["./main"],
         cwd=tmp_path,
@@ -99,8 +108,36 @@ def test_headers_compile_together_and_declare_what_the_library_has(tmp_path: Pat
     compile_cpp(tmp_path, "".join(f'#include "aclnnop/{path.name}"\n' for path in paths), "-c")
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     declared = re.findall(r"^aclnnStatus (\w+)\(", text, re.MULTILINE)
-    phases = [name + phase for name in known_functions() for phase in ("GetWorkspaceSize", "")]
-    assert sorted(declared) == sorted(phases)
+    phases = [name + phase for name in read_known_functions() for phase in ("GetWorkspaceSize", "")]
+    assert len(declared) == len(set(declared))
+    assert set(declared) == {*phases, *DECLARATIONS}
+
+
+def test_libraries_have_what_headers_declare(tmp_path: Path) -> None:
+    """The functions of acl, aclnn and aclnnop, among the symbols of all libraries."""
+    include = TOOLKIT.root / "include"
+    paths = [path for name in ("acl", "aclnn", "aclnnop") for path in (include / name).glob("*.h")]
+    (tmp_path / "all.cpp").write_text(
+        "".join(f'#include "{path.relative_to(include)}"\n' for path in sorted(paths)), "utf-8"
+    )
+    command = ["g++", "-E", "-P", f"-I{include}", "all.cpp"]
+    text = subprocess.run(
+        command, cwd=tmp_path, check=True, timeout=LIMIT, capture_output=True, text=True
+    ).stdout
+    declared = set(re.findall(r"\b([aA]cl\w*[A-Z]\w*)\s*\(", text))
+    libraries = [
+        path for path in TOOLKIT.libraries.glob("*.so") if path.read_bytes()[1:4] == b"ELF"
+    ]
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", *libraries],
+        check=True,
+        timeout=LIMIT,
+        capture_output=True,
+        text=True,
+    ).stdout
+    defined = {line.split()[-1].partition("@")[0] for line in symbols.splitlines() if " " in line}
+    assert len(declared) > 2 * len(read_known_functions())
+    assert sorted(declared - defined) == []
 
 
 @pytest.mark.parametrize(
@@ -124,7 +161,7 @@ def test_headers_that_take_other_functions_name_known_ones() -> None:
     rows = (ROOT / "native" / "opapi" / "headers.tsv").read_text(encoding="utf-8").splitlines()[1:]
     functions = [name for row in rows for name in row.split("\t")[1].split(" ")]
     assert len(functions) == len(set(functions))
-    assert set(functions) <= set(known_functions())
+    assert set(functions) <= set(read_known_functions())
 
 
 @pytest.mark.parametrize("folder", ["acl", "aclnn", "aclnnop"])
@@ -136,3 +173,128 @@ def test_headers_compile_as_c(folder: str, tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text("".join(lines), encoding="utf-8")
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}"]
     subprocess.run([*command, "main.c"], cwd=tmp_path, check=True, timeout=LIMIT)
+
+
+WEIGHTS = """\
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#include "acl/acl.h"
+#include "aclnnop/aclnn_mm.h"
+#include "aclnnop/aclnn_trans_convolution_weight.h"
+#include "aclnnop/aclnn_trans_matmul_weight.h"
+#include "aclnnop/aclnn_trans_quant_param.h"
+
+namespace {
+
+// One, as float16.
+constexpr uint16_t kOne = 0x3C00;
+
+aclTensor* make_tensor(std::vector<int64_t> shape, uint64_t count, uint16_t value, void*& memory) {
+  const std::vector<uint16_t> values(count, value);
+  aclrtMalloc(&memory, 2 * count, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMemcpy(memory, 2 * count, values.data(), 2 * count, ACL_MEMCPY_HOST_TO_DEVICE);
+  const std::vector<int64_t> strides{shape[1], 1};
+  return aclCreateTensor(shape.data(), 2, ACL_FLOAT16, strides.data(), 0, ACL_FORMAT_ND,
+                         shape.data(), 2, memory);
+}
+
+}  // namespace
+
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream = nullptr;
+  aclrtCreateStream(&stream);
+  const std::vector<int64_t> sizes{20, 3}, filter{2, 4, 8, 8};
+  const aclIntArray* shape = aclCreateIntArray(sizes.data(), 2);
+  uint64_t half = 0, bytes = 0, blocks = 0;
+  aclnnCalculateMatmulWeightSize(shape, &half);
+  aclnnCalculateMatmulWeightSizeV2(shape, ACL_INT8, &bytes);
+  aclnnCalculateConvolutionWeightSize(aclCreateIntArray(filter.data(), 4), false, 1, ACL_FLOAT16,
+                                      &blocks);
+  std::printf("%lu %lu %lu\\n", half, bytes, blocks);
+
+  void *of_x = nullptr, *of_weight = nullptr, *of_out = nullptr;
+  aclTensor* x = make_tensor({2, 20}, 40, kOne, of_x);
+  aclTensor* weight = make_tensor(sizes, half, kOne, of_weight);
+  aclTensor* out = make_tensor({2, 3}, 6, 0, of_out);
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  int code = aclnnTransMatmulWeightGetWorkspaceSize(weight, &size, &executor);
+  code = code ? code : aclnnTransMatmulWeight(nullptr, size, executor, stream);
+  aclFormat format = ACL_FORMAT_ND;
+  aclGetFormat(weight, &format);
+  std::printf("%d %d", code, static_cast<int>(format));
+  code = aclnnMmGetWorkspaceSize(x, weight, out, 0, &size, &executor);
+  code = code ? code : aclnnMm(nullptr, size, executor, stream);
+  code = code ? code : aclrtSynchronizeStream(stream);
+  std::vector<uint16_t> product(6);
+  aclrtMemcpy(product.data(), 12, of_out, 12, ACL_MEMCPY_DEVICE_TO_HOST);
+  std::printf(" %d %04x %04x\\n", code, product[0], product[5]);
+  code = aclnnTransMatmulWeightGetWorkspaceSize(weight, &size, &executor);
+  std::printf("%d\\n", code);
+
+  const float scales[] = {1.0F, 0.5F}, offset = -3.0F;
+  uint64_t* packed = nullptr;
+  uint64_t count = 0;
+  code = aclnnTransQuantParam(scales, 2, &offset, 1, &packed, &count);
+  std::printf("%d %lu %lx %lx\\n", code, count, packed[0], packed[1]);
+  std::free(packed);
+  std::printf("%d\\n", aclnnTransQuantParam(scales, 0, nullptr, 0, &packed, &count));
+  return aclFinalize();
+}
+"""
+
+
+def test_a_program_prepares_weights_and_scales(tmp_path: Path) -> None:
+    """Two blocks of 16 rows; 20 in float16 is 4D00; -3 in nine bits is 1FD."""
+    run_path = f"-Wl,-rpath,{TOOLKIT.libraries}"
+    compile_cpp(tmp_path, WEIGHTS, *links(by_path=False), "-o", "main", run_path)
+    done = subprocess.run(
+        ["./main"],
+        cwd=tmp_path,
+        env=CLEAN,
+        check=True,
+        timeout=LIMIT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == [
+        "512 1024 16384",
+        "0 29 0 4d00 4d00",
+        "161002",
+        "0 2 7fa03f800000 7fa03f000000",
+        "161002",
+    ]
+
+
+HALF = """\
+#include <cmath>
+#include <cstdio>
+#include <initializer_list>
+#include "aclnn/opdev/fp16_t.h"
+
+int main() {
+  for (int i = 0; i < 0x10000; ++i) {
+    op::fp16_t number;
+    number.val = static_cast<uint16_t>(i);
+    const float value = number;
+    const op::fp16_t back = value;
+    if (!std::isnan(value) && back.val != number.val) std::printf("%04x\\n", i);
+  }
+  for (const double value : {1.0, 65519.0, 65520.0, -2049.0, 2051.0, 5.96e-8, 2.98e-8, 0.1}) {
+    std::printf("%04x ", op::fp16_t(value).val);
+  }
+  std::printf("%04x\\n", op::fp16_t(NAN).val & 0x7FFF);
+}
+"""
+
+
+def test_a_half_number_of_the_host(tmp_path: Path) -> None:
+    """Every number is itself again; others are rounded, halves to even."""
+    compile_cpp(tmp_path, HALF, "-std=c++11", "-o", "main")
+    done = subprocess.run(
+        ["./main"], cwd=tmp_path, check=True, timeout=LIMIT, capture_output=True, text=True
+    )
+    assert done.stdout == "3c00 7bff 7c00 e800 6802 0001 0000 2e66 7e00\n"

@@ -11,7 +11,7 @@ import pytest
 
 from opwright.twin.hardware import Hardware
 from opwright.twin.launch import NoHardwareError, choose_target
-from opwright.twin.toolkit import default_toolkit, missing_parts
+from opwright.twin.toolkit import default_toolkit, find_missing_parts
 from tests.twin.on_twin import CLEAN, python
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TOOLKIT = default_toolkit()
 
 twin = pytest.mark.twin
 needs_toolkit = pytest.mark.skipif(
-    bool(missing_parts(TOOLKIT)), reason="needs the native libraries: make native"
+    bool(find_missing_parts(TOOLKIT)), reason="needs the native libraries: make native"
 )
 
 
@@ -261,6 +261,60 @@ def test_pytest_takes_kernels(tmp_path: Path) -> None:
     done = python("-m", "pytest", "-q", *plugin, "--npu-kernels=absent.py", str(tmp_path))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "--npu-kernels: no such file: absent.py" in done.stderr
+
+
+# Text, as above.
+RACES = """
+import torch
+import torch_npu
+
+
+def on_two_streams(waits):
+    x = torch.ones(100, device="npu")
+    torch.npu.synchronize()
+    x.mul_(2)
+    side = torch.npu.Stream()
+    if waits:
+        side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        x.exp()
+    torch.npu.synchronize()
+
+
+def test_ordered():
+    on_two_streams(waits=True)
+
+
+def test_unordered():
+    on_two_streams(waits=False)
+
+
+def test_unordered_and_wrong():
+    x = torch.ones(100, device="npu")
+    torch.npu.synchronize()
+    x.mul_(3)
+    with torch.npu.stream(torch.npu.Stream()):
+        x.log()
+    assert not x.numel()
+
+
+def test_ordered_again():
+    on_two_streams(waits=True)
+"""
+
+
+@twin
+@needs_toolkit
+def test_pytest_finds_streams_without_order(tmp_path: Path) -> None:
+    (tmp_path / "test_race.py").write_text(RACES, encoding="utf-8")
+    plugin = ("-p", "no:opwright", "-p", "opwright.pytest_plugin", "--npu-twin")
+    done = python("-m", "pytest", "-q", *plugin, str(tmp_path))
+    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    done = python("-m", "pytest", "-q", *plugin, "--npu-order", str(tmp_path))
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    message = "nothing orders aclnnInplaceMuls and aclnnExp, which use the same memory"
+    assert message in done.stdout
+    assert "test_race.py:9 in on_two_streams" in done.stdout
 
 
 def test_pytest_options_of_the_twin_need_the_twin(tmp_path: Path) -> None:

@@ -251,12 +251,11 @@ def gradients_of(*leaves: torch.Tensor) -> list[torch.Tensor]:
     return [leaf.grad for leaf in leaves if leaf.grad is not None]
 
 
-@pytest.mark.isolated(OPWRIGHT_DEVICES="2")
-def test_gradients_flow_between_devices() -> None:
-    """Autograd has a thread for each device, and torch_npu a task queue for each.
+def train_on_two_devices() -> None:
+    """Let autograd, which has a thread for each device, bring gradients back from the other one.
 
-    The queues are worked off in any order: a wait for an event can come before its record and
-    after its destruction.
+    torch_npu has a task queue for each device. They are worked off in any order: a wait for an
+    event can come before its record and after its destruction.
     """
     torch.manual_seed(0)
     host = [torch.randn(10, 5), torch.randn(10), torch.randn(5)]
@@ -278,6 +277,52 @@ def test_gradients_flow_between_devices() -> None:
     torch_npu.npu.synchronize(1)
     assert len(expected) == 2
     assert wrong == 0
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2")
+def test_gradients_flow_between_devices() -> None:
+    train_on_two_devices()
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2", TASK_QUEUE_ENABLE="0")
+def test_gradients_flow_between_devices_without_a_task_queue() -> None:
+    train_on_two_devices()
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2", TASK_QUEUE_ENABLE="2")
+def test_gradients_flow_between_devices_with_phase_one_in_the_task_queue() -> None:
+    train_on_two_devices()
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2", PER_STREAM_QUEUE="1")
+def test_gradients_flow_between_devices_with_a_queue_for_each_stream() -> None:
+    train_on_two_devices()
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2", OPWRIGHT_SYNC="1")
+def test_gradients_flow_between_devices_when_each_task_runs_at_its_call() -> None:
+    train_on_two_devices()
+
+
+@pytest.mark.isolated(OPWRIGHT_DEVICES="2")
+def test_threads_train_over_two_devices() -> None:
+    """Events of eight programs meet in the two task queues."""
+
+    def work(number: int) -> None:
+        generator = torch.Generator().manual_seed(number)
+        host = torch.randn(10, 5, generator=generator), torch.randn(5, generator=generator)
+        w = host[0].to("npu:0").requires_grad_()
+        x = host[1].to("npu:0")
+        b = torch.zeros(10, device="npu:1", requires_grad=True)
+        for _ in range(25):
+            w.grad = b.grad = None
+            torch.autograd.backward((w.mv(x).to("npu:1") + b).pow(2).sum())
+        slope = 2 * host[0].mv(host[1])
+        expected = torch.outer(slope, host[1]), slope
+        for got, want in zip(gradients_of(w, b), expected, strict=True):
+            torch.testing.assert_close(got.cpu(), want, atol=1e-5, rtol=1e-5)
+
+    in_threads(work)
 
 
 # ---- processes ----

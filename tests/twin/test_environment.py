@@ -10,7 +10,7 @@ import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from opwright.twin.environment import changed, twin_environment
+from opwright.twin.environment import find_changed, twin_environment
 from opwright.twin.settings import (
     MOST_DEVICES,
     OPEN_FAMILY,
@@ -30,7 +30,7 @@ from opwright.twin.toolkit import (
     LOAD_ORDER,
     Toolkit,
     default_toolkit,
-    missing_parts,
+    find_missing_parts,
 )
 from opwright.twin.user_kernels.packages import absent_packages
 
@@ -38,7 +38,9 @@ TOOLKIT = Toolkit(root=Path("/twin"))
 BUILT = default_toolkit()
 
 
-@pytest.mark.skipif(bool(missing_parts(BUILT)), reason="needs the native libraries: make native")
+@pytest.mark.skipif(
+    bool(find_missing_parts(BUILT)), reason="needs the native libraries: make native"
+)
 def test_load_order_has_each_library_after_those_it_links_to() -> None:
     names = {path.name for path in BUILT.libraries.glob("*.so")}
     assert names == {*LOAD_ORDER, *LINKER_SCRIPTS}
@@ -107,6 +109,12 @@ def test_guarded_memory_fills_what_malloc_gives() -> None:
     )
 
 
+def test_streams_are_checked_without_the_queue_of_torch_npu() -> None:
+    checked = twin_environment({}, TOOLKIT, TwinSettings(order=True))
+    assert (checked["OPWRIGHT_ORDER"], checked["TASK_QUEUE_ENABLE"]) == ("1", "0")
+    assert "OPWRIGHT_ORDER" not in twin_environment({}, TOOLKIT, TwinSettings(order=False))
+
+
 def test_unset_settings_leave_the_environment_alone() -> None:
     base = {"OPWRIGHT_SOC": "Ascend310P3", "HOME": "/me"}
     result = twin_environment(base, TOOLKIT, TwinSettings())
@@ -147,7 +155,10 @@ def test_environment_switches_the_twin_on_again() -> None:
 
 
 def test_changed_keeps_what_differs() -> None:
-    assert changed({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"}) == {"b": "3", "c": "4"}
+    assert find_changed({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"}) == {
+        "b": "3",
+        "c": "4",
+    }
 
 
 @pytest.mark.parametrize("name", ["Ascend910B4", "Ascend910B4-1", "Ascend950", "Ascend950PR_9599"])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+import signal
 import sys
 import threading
 import time
@@ -15,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.twin import on_twin
-from tests.twin.log_lines import begin, library, logged, malloc
+from tests.twin.log_lines import LINE, begin, library, logged, malloc
 
 pytestmark = pytest.mark.twin
 
@@ -101,6 +103,15 @@ def test_a_thread_s_error_is_written_when_it_ends() -> None:
     ]
 
 
+def fail_and_fork_and_fail() -> None:
+    acl = begin()
+    malloc(acl, 0)
+    if os.fork() == 0:
+        malloc(acl, 0)
+        os._exit(0)
+    os.wait()
+
+
 def fail_and_fork() -> None:
     malloc(begin(), 0)
     if os.fork() == 0:
@@ -156,6 +167,67 @@ def test_a_program_s_own_lines(level: str, kept: int) -> None:
 
 def test_a_program_s_own_lines_need_a_variable() -> None:
     assert logged(write_a_line) == ([], [])
+
+
+@pytest.mark.parametrize("question", ["aclGetRecentErrMsg", None])
+def test_every_error_goes_to_a_file_of_the_process_if_a_folder_is_named(
+    question: str | None, tmp_path: Path
+) -> None:
+    program = (fail_and_ask, question) if question else (fail_and_write_a_line,)
+    folder = str(tmp_path / "new" / "log")
+    assert logged(*program, ASCEND_PROCESS_LOG_PATH=folder) == ([], [])
+    (file,) = Path(folder, "debug", "plog").iterdir()
+    assert re.fullmatch(r"plog-\d+_\d{17}\.log", file.name)
+    lines = [LINE.fullmatch(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    messages = [line["message"] for line in lines if line is not None]
+    assert messages == ([OF_NO_BYTES] if question else [OF_NO_BYTES, "f: text"])
+    # Standard output goes first.
+    stdout, _ = logged(*program, ASCEND_PROCESS_LOG_PATH=folder, ASCEND_SLOG_PRINT_TO_STDOUT="1")
+    assert [line["message"] for line in stdout] == messages
+
+
+def test_a_child_has_a_file_of_its_own(tmp_path: Path) -> None:
+    logged(fail_and_fork_and_fail, ASCEND_PROCESS_LOG_PATH=str(tmp_path))
+    assert len(list((tmp_path / "debug" / "plog").iterdir())) == 2
+
+
+def fork_while_a_thread_writes() -> None:
+    """Fork often while another thread takes and gives back the log's locks; each child fails."""
+    acl = begin()
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            acl.aclAppLog(3, b"f", b"a.cpp", 7, b"text")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for _ in range(30):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # ends a child that waits for a lock
+            malloc(acl, 0)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    thread.join()
+
+
+def test_a_child_does_not_wait_for_a_lock_of_its_parent_s_threads(tmp_path: Path) -> None:
+    logged(fork_while_a_thread_writes, ASCEND_PROCESS_LOG_PATH=str(tmp_path))
+    files = list((tmp_path / "debug" / "plog").iterdir())
+    assert len(files) == 31
+    assert sum("aclrtMalloc: " in file.read_text(encoding="utf-8") for file in files) == 30
+
+
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = on_twin.python(
+        "-c", on_twin.call_of(fail, ()), ASCEND_PROCESS_LOG_PATH=str(tmp_path / "file")
+    )
+    first, second = done.stderr.splitlines()
+    assert re.match(r"opwright: ASCEND_PROCESS_LOG_PATH: cannot write .*/plog-", first)
+    assert second.endswith(OF_NO_BYTES)
 
 
 def print_the_refusal() -> None:

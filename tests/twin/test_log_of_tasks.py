@@ -13,7 +13,7 @@ import opwright.twin  # noqa: F401  # before torch_npu
 import torch  # isort: skip
 import torch_npu  # isort: skip
 
-from opwright.graph_engine.dumping import DumpedNode
+from opwright.graph_engine.running.dumping import DumpedNode
 from tests.twin import on_twin
 from tests.twin.log_lines import begin, logged
 

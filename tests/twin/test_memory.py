@@ -163,6 +163,25 @@ def test_devices_together_get_what_the_machine_has() -> None:
         assert (torch.ones(1000, device=device) + 1).sum().item() == 2000
 
 
+@pytest.mark.isolated(OPWRIGHT_MEMORY="1T", OPWRIGHT_DEVICES="2")
+def test_free_memory_is_what_the_machine_has_for_both_devices() -> None:
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free, limit = torch_npu.npu.mem_get_info(0)
+    assert limit == 1 << 40
+    assert free < total
+    block = free // 2 // MIB * MIB
+    kept = torch.empty(block, dtype=torch.uint8, device="npu:1")
+    # Nothing is written, so what the system has left does not show it. Other programs take and give
+    # memory meanwhile.
+    assert torch_npu.npu.mem_get_info(0)[0] < total - block
+    torch_npu.npu.set_device(0)
+    message = refusal_of_a_terabyte()
+    assert "on device 0" in message
+    assert bytes_that("bytes; free memory on any", message) >= block
+    assert re.search(r"Of this process device 0 has \d+ and device 1 has \d+ bytes", message)
+    del kept
+
+
 @pytest.mark.isolated(OPWRIGHT_MEMORY="1T", PYTORCH_NPU_ALLOC_CONF="expandable_segments:False")
 def test_blocks_that_were_written_count_once() -> None:
     """They are missing from what the system calls available; what is not written is not."""

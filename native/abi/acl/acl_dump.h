@@ -1,8 +1,10 @@
 // native/abi/acl/acl_dump.h
 // Dumping the arguments of kernels (libascend_dump).
-#pragma once
+#ifndef INC_EXTERNAL_ACL_DUMP_H_
+#define INC_EXTERNAL_ACL_DUMP_H_
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
 
 enum OPWRIGHT_ENUM_UINT32 { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
 
@@ -14,3 +16,5 @@ aclError aclopStopDumpArgs(uint32_t dumpType);
 
 OPWRIGHT_END_C
 #pragma GCC visibility pop
+
+#endif

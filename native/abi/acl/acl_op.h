@@ -1,8 +1,12 @@
 // native/abi/acl/acl_op.h
 // Descriptors and attributes of the legacy single-operator (aclop) path.
-#pragma once
+#ifndef INC_EXTERNAL_ACL_ACL_OP_H_
+#define INC_EXTERNAL_ACL_ACL_OP_H_
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
+
+typedef enum aclEngineType { ACL_ENGINE_SYS, ACL_ENGINE_AICORE, ACL_ENGINE_VECTOR } aclopEngineType;
 
 #pragma GCC visibility push(default)
 OPWRIGHT_BEGIN_C
@@ -35,3 +39,5 @@ aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims
 
 OPWRIGHT_END_C
 #pragma GCC visibility pop
+
+#endif

@@ -1,12 +1,13 @@
 // native/abi/acl/acl_op_compiler.h
 // Compile options and the legacy single-operator execution path.
-#pragma once
+#ifndef INC_EXTERNAL_ACL_ACL_OP_COMPILER_H_
+#define INC_EXTERNAL_ACL_ACL_OP_COMPILER_H_
 
 #include "acl/acl_base.h"
 #include "acl/acl_op.h"
+#include "acl/opwright_language.h"
 
 typedef struct aclGraphDumpOption aclGraphDumpOption;
-typedef enum aclEngineType { ACL_ENGINE_SYS, ACL_ENGINE_AICORE, ACL_ENGINE_VECTOR } aclopEngineType;
 typedef enum aclCompileType { ACL_COMPILE_SYS, ACL_COMPILE_UNREGISTERED } aclopCompileType;
 typedef enum {
   ACL_PRECISION_MODE,
@@ -57,3 +58,5 @@ aclError aclSetCompileopt(aclCompileOpt opt, const char* value);
 
 OPWRIGHT_END_C
 #pragma GCC visibility pop
+
+#endif

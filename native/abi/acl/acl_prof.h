@@ -1,8 +1,10 @@
 // native/abi/acl/acl_prof.h
 // Profiling control.
-#pragma once
+#ifndef INC_EXTERNAL_ACL_PROF_H_
+#define INC_EXTERNAL_ACL_PROF_H_
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
 
 typedef struct aclprofConfig aclprofConfig;
 typedef struct aclprofStepInfo aclprofStepInfo;
@@ -33,3 +35,5 @@ aclError aclprofWarmup(const aclprofConfig* profilerConfig);
 
 OPWRIGHT_END_C
 #pragma GCC visibility pop
+
+#endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
 
 #pragma GCC visibility push(default)
 OPWRIGHT_BEGIN_C

@@ -1,8 +1,10 @@
 // native/abi/acl/acl_tdt.h
 // Tensor data transfer: named queues of tensors between device and host.
-#pragma once
+#ifndef INC_EXTERNAL_ACL_ACL_TDT_H_
+#define INC_EXTERNAL_ACL_ACL_TDT_H_
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
 
 typedef enum acltdtTensorType OPWRIGHT_ENUM_INT {
   ACL_TENSOR_DATA_UNDEFINED = -1,
@@ -50,3 +52,5 @@ aclError acltdtSendTensor(const acltdtChannelHandle* handle, const acltdtDataset
 
 OPWRIGHT_END_C
 #pragma GCC visibility pop
+
+#endif

@@ -1,6 +1,6 @@
 // native/graph_engine/custom/call.h
-// How the engine (opwright/graph_engine/launched.py, in ctypes) runs operators that launch their work themselves. Types
-// of graph/types.h and of ge/types.h cannot meet in one source, so that this names neither.
+// How the engine (opwright/graph_engine/calls/launched.py, in ctypes) runs operators that launch their work themselves.
+// Types of graph/types.h and of ge/types.h cannot meet in one source, so that this names neither.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/gil.h"
+#include "runtime/order/order.h"
 
 using namespace opwright;
 
@@ -42,7 +43,11 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
       [&] {
         require(fn != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'fn' is null");
         expect_python_on_workers();  // torch_npu's function may call Python's
-        stream_of(stream)->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args] { fn(args); }));
+        const auto target = stream_of(stream);
+        target->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args, moment = order::moment_of(*target)] {
+          order::note_seen(moment);
+          fn(args);
+        }));
       },
       arg("stream", stream));
 }

@@ -6,6 +6,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
+#include "runtime/order/order.h"
 #include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
@@ -36,6 +37,13 @@ std::shared_ptr<Event> event_of(aclrtEvent event) {
 void make_wait(aclrtEvent event, const std::shared_ptr<Stream>& stream) {
   if (!on_consumer_thread()) return event_of(event)->make_wait(stream);
   if (const auto target = events().find_pending(event)) target->make_wait_for_coming_record(stream);
+}
+
+// All that the host launches from now on happens behind a record that it has seen.
+bool is_complete(const Event& event) {
+  if (!event.complete()) return false;
+  if (const auto completion = event.last()) order::note_seen(completion->moment());
+  return true;
 }
 
 double time_of(const Event& event, const char* which) {
@@ -91,6 +99,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
         const auto completion = target->last();
         if (completion == nullptr) return;
         completion->wait(std::nullopt);
+        order::note_seen(completion->moment());
         const auto stream = completion->stream();
         if (stream == nullptr) return;
         if (auto failure = stream->take_failure()) report(std::move(*failure));
@@ -106,7 +115,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
         target->require_not_captured("cannot query");
         // Never recorded counts as complete, as for CUDA; torch's Event.query() relies on it.
         out(status, "status") =
-            target->complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+            is_complete(*target) ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
       },
       arg("event", event));
 }
@@ -117,7 +126,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
       [&] {
         const auto target = event_of(event);
         target->require_not_captured("cannot query");
-        out(status, "status") = target->complete() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+        out(status, "status") = is_complete(*target) ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
       },
       arg("event", event));
 }

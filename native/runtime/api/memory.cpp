@@ -7,8 +7,10 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/device.h"
+#include "runtime/memory/backing.h"
 #include "runtime/memory/host_memory.h"
 #include "runtime/memory/memory_space.h"
+#include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
 #include "runtime/streams/consumer_thread.h"
 
@@ -95,6 +97,22 @@ class CopyTask final : public Task {
   const Copy copy_;
 };
 
+// A copy from pageable memory, whose contents are those of the call.
+class StagedCopyTask final : public Task {
+ public:
+  StagedCopyTask(const char* name, const Copy& copy)
+      : name_(name), copy_(copy), staged_(copy.source, copy.source + copy.count) {}
+
+  void run() override { std::memcpy(copy_.destination, staged_.data(), staged_.size()); }
+  const char* name() const noexcept override { return name_; }
+  std::vector<MemoryRange> memory_ranges() override { return {copy_.written}; }
+
+ private:
+  const char* const name_;  // a string literal
+  const Copy copy_;
+  const std::vector<char> staged_;
+};
+
 class FillTask final : public Task {
  public:
   FillTask(void* address, char* target, int32_t value, size_t count)
@@ -136,6 +154,11 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   return copy;
 }
 
+void note_host_copy(const char* function, const Copy& copy) {
+  order::note_host_access(function, copy.read);
+  order::note_host_access(function, copy.written);
+}
+
 // CANN turns asynchronous copies of pageable memory into synchronous ones. A captured stream takes none in any mode: a
 // replay would read memory that may be gone.
 void require_asynchronous(const void* dst, const void* src, const Stream& stream) {
@@ -159,10 +182,7 @@ void enqueue(const Copy& copy, Stream& stream) {
     stream.wait(std::nullopt);
     return;
   }
-  std::vector<char> staged(copy.source, copy.source + copy.count);
-  stream.submit(make_task(kName, [copy, staged = std::move(staged)]() mutable {
-    std::memcpy(copy.destination, staged.data(), staged.size());
-  }));
+  stream.submit(std::make_unique<StagedCopyTask>(kName, copy));
 }
 
 char* prepare_fill(void* devPtr, size_t maxCount, size_t count) {
@@ -254,8 +274,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
   return call(
       "aclrtGetMemInfo",
       [&] {
-        const int device = current_device().id();
-        out(free, "free") = memory::total_bytes() - memory::used_bytes(device);
+        out(free, "free") = memory::free_bytes(current_device().id());
         out(total, "total") = memory::total_bytes();
       },
       arg("attr", attr));
@@ -284,6 +303,7 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, a
         const Copy copy = prepare(dst, destMax, src, count, kind);
         require_no_capture_here(kSynchronous);
         if (const auto failure = take_unread_failure()) throw Error(failure->code, failure->text);
+        note_host_copy("aclrtMemcpy", copy);
         copy.run();
       },
       arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
@@ -326,7 +346,9 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* si
         require_no_capture_here(kSynchronous);
         for (size_t i = 0; i < numBatches; ++i) {
           out(failIndex, "failIndex") = i;
-          prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT).run();
+          const Copy copy = prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT);
+          note_host_copy("aclrtMemcpyBatch", copy);
+          copy.run();
         }
       },
       arg("numBatches", numBatches));
@@ -353,6 +375,7 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
       [&] {
         char* const target = prepare_fill(devPtr, maxCount, count);
         require_no_capture_here(kSynchronous);
+        order::note_host_access("aclrtMemset", {devPtr, count, /*read=*/false, /*written=*/true, "devPtr"});
         std::memset(target, value, count);
       },
       arg("devPtr", devPtr), arg("value", value), arg("count", count));

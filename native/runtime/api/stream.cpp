@@ -6,6 +6,7 @@
 #include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/memory/memory.h"
+#include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
 #include "runtime/streams/capture/task_group.h"
 #include "runtime/streams/long_wait.h"
@@ -154,7 +155,10 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
       [&] {
         const auto target = stream_of(stream);
         require_not_captured(*target, "cannot query");
-        out(status, "status") = target->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        const order::Moment moment = order::moment_of(*target);
+        const bool idle = target->idle();
+        if (idle) order::note_seen(moment);
+        out(status, "status") = idle ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
       },
       arg("stream", stream));
 }
@@ -225,9 +229,11 @@ aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStre
       "aclrtValueWrite",
       [&] {
         std::atomic<uint64_t>& target = value_at(devAddr);
-        stream_of(stream)->submit(
-            make_bookkeeping("aclrtValueWrite", [&target, value] { target.store(value, std::memory_order_release); },
-                             {{devAddr, sizeof(uint64_t), /*read=*/false, /*written=*/true, "devAddr"}}));
+        const auto writer = stream_of(stream);
+        order::note_flag_set(*writer, devAddr);
+        writer->submit(make_bookkeeping("aclrtValueWrite",
+                                        [&target, value] { target.store(value, std::memory_order_release); },
+                                        {{devAddr, sizeof(uint64_t), /*read=*/false, /*written=*/true, "devAddr"}}));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
 }
@@ -239,7 +245,9 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
         require(flag <= ACL_STREAM_WAIT_VALUE_NOR, ACL_ERROR_RT_PARAM_INVALID, "comparison ", flag,
                 " does not exist; allowed: 0 (>=), 1 (==), 2 (and), 3 (nor)");
         const std::atomic<uint64_t>& target = value_at(devAddr);
-        stream_of(stream)->submit(make_bookkeeping(
+        const auto waiter = stream_of(stream);
+        order::note_flag_wait(*waiter, devAddr);
+        waiter->submit(make_bookkeeping(
             "aclrtValueWait", [&target, value, flag, devAddr] { wait_for_value(target, value, flag, devAddr); },
             {{devAddr, sizeof(uint64_t), /*read=*/true, /*written=*/false, "devAddr"}}));
       },

@@ -38,7 +38,7 @@ OPWRIGHT_API void write_operator(const Target& target, const char* function, std
 
 extern "C" {
 
-// For the graph engine, which is written in Python (opwright/graph_engine/dumping.py).
+// For the graph engine, which is written in Python (opwright/graph_engine/running/dumping.py).
 struct OpwrightDumpTensor {
   int32_t dtype;  // aclDataType
   int32_t rank;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "runtime/memory/machine_memory.h"
@@ -84,6 +85,17 @@ struct Allowance {
   Clock::time_point ends;
 };
 
+// The bytes that each device has allocated: "device 0 has 512 and device 1 has 1024 bytes".
+std::string shares() {
+  std::string shown;
+  const size_t count = settings().visible_devices.size();
+  for (size_t id = 0; id < count; ++id) {
+    if (id > 0) shown += id + 1 == count ? " and " : ", ";
+    shown += text("device ", id, " has ", used_bytes(static_cast<int>(id)));
+  }
+  return shown + " bytes";
+}
+
 Allowance& allowance() {
   static Allowance* const instance = new Allowance();
   return *instance;
@@ -104,9 +116,15 @@ void require_backing(int device, size_t size) {
   require(room.bytes() >= size, ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004: Failed to allocate ", size,
           " bytes on device ", device, ": this machine has ", room.available, " bytes left, ", room.reserved,
           " of them are kept for the system and ", room.promised,
-          " belong to device memory that was allocated and not written yet; free memory, or end other programs");
+          " belong to device memory that was allocated and not written yet. Of this process ", shares(),
+          "; free memory on any of them, or end other programs");
   allowance().bytes = (room.bytes() - size) / kAllowanceDivisor;
   allowance().ends = now + kProbeLifetime;
+}
+
+size_t free_bytes(int device) {
+  const size_t left = space().memory() - used_bytes(device);
+  return std::min<uint64_t>(left, probe_machine(left).bytes());
 }
 
 }  // namespace opwright::memory

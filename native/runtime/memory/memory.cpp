@@ -14,6 +14,7 @@
 #include "runtime/memory/guard/guard.h"
 #include "runtime/memory/memory_space.h"
 #include "runtime/memory/shared_memory.h"
+#include "runtime/order/order.h"
 
 namespace opwright::memory {
 namespace {
@@ -43,6 +44,7 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
   const size_t pages = whole_pages(it->second.reachable);
   end_sharing(begin, it->second.reachable);
   note_release();
+  order::forget(reinterpret_cast<void*>(begin), pages);
   state.used -= bytes;
   state.allocations.erase(it);
   if (guard::enabled()) return guard::give(state, begin);

@@ -13,6 +13,7 @@
 
 #include "runtime/memory/backing.h"
 #include "runtime/memory/memory_space.h"
+#include "runtime/order/order.h"
 
 namespace opwright::memory {
 
@@ -218,6 +219,7 @@ void unmap(void* address) {
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   require(restored != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR, "the host cannot unmap: ", std::strerror(errno));
   note_release();
+  order::forget(address, it->second.bytes);
   block = std::move(it->second.block);
   state.mappings.erase(it);
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "runtime/gil.h"
+#include "runtime/order/order.h"
 
 namespace opwright {
 namespace {
@@ -91,13 +92,15 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
             stream->id(), "; call aclrtSubscribeReport first");
     mailbox = subscriptions().by_thread.at(subscription->thread);
   }
-  stream->submit(make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking] {
-    const auto callback = std::make_shared<Callback>(Callback{function, data});  // one for each replay
-    std::unique_lock<std::mutex> lock(mailbox->mutex);
-    mailbox->waiting.push_back(callback);
-    mailbox->changed.notify_all();
-    if (blocking) mailbox->changed.wait(lock, [&] { return callback->done || !mailbox->open; });
-  }));
+  stream->submit(
+      make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking, moment = order::moment_of(*stream)] {
+        order::note_seen(moment);
+        const auto callback = std::make_shared<Callback>(Callback{function, data});  // one for each replay
+        std::unique_lock<std::mutex> lock(mailbox->mutex);
+        mailbox->waiting.push_back(callback);
+        mailbox->changed.notify_all();
+        if (blocking) mailbox->changed.wait(lock, [&] { return callback->done || !mailbox->open; });
+      }));
 }
 
 bool process_reports(uint64_t thread, Stream::Timeout timeout) {

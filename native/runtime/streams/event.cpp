@@ -3,6 +3,7 @@
 
 #include "acl/acl_rt_types.h"
 #include "runtime/gil.h"
+#include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
 #include "runtime/streams/long_wait.h"
 #include "runtime/trace.h"
@@ -104,7 +105,9 @@ Event::Event(uint32_t flags)
     : flags_(flags), external_((flags & ACL_EVENT_EXTERNAL) != 0 ? std::make_shared<ExternalFlag>() : nullptr) {}
 
 void Event::record(const std::shared_ptr<Stream>& stream) {
+  ever_recorded_.store(true);
   if (external()) {
+    order::note_flag_set(*stream, external_.get());
     stream->submit(make_bookkeeping("aclrtRecordEvent", [flag = external_] { flag->set(); }));
     return;
   }
@@ -115,7 +118,7 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
     first_record_.notify_all();
     return;
   }
-  auto completion = std::make_shared<Completion>(stream);
+  auto completion = std::make_shared<Completion>(stream, order::moment_of(*stream));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     last_ = completion;
@@ -127,6 +130,7 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
 
 void Event::make_wait(const std::shared_ptr<Stream>& stream) {
   if (external()) {
+    order::note_flag_wait(*stream, external_.get());
     stream->submit(make_bookkeeping("aclrtStreamWaitEvent",
                                     [flag = external_, event = static_cast<const void*>(this)] { flag->wait(event); }));
     return;
@@ -145,6 +149,7 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
          "it. Record it on a captured stream, or use an external event");
   }
   std::shared_ptr<Completion> completion = last();
+  if (completion != nullptr) order::note_wait(*stream, completion->moment());
   if (completion == nullptr || completion->succeeded()) return;
   if (completion->stream() == stream) return;  // its own order already holds
   stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [completion = std::move(completion)] {

@@ -7,10 +7,12 @@
 // in captured graphs and outside. So work outside can release a running graph.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 
+#include "runtime/order/clock.h"
 #include "runtime/streams/stream.h"
 
 namespace opwright {
@@ -20,7 +22,8 @@ class Capture;
 // The point in a stream at which an event was recorded.
 class OPWRIGHT_API Completion {
  public:
-  explicit Completion(std::weak_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  Completion(std::weak_ptr<Stream> stream, order::Moment moment)
+      : stream_(std::move(stream)), moment_(std::move(moment)) {}
 
   // `failure` is what the stream has failed with before this point.
   void finish(std::optional<Failure> failure = std::nullopt);
@@ -35,11 +38,14 @@ class OPWRIGHT_API Completion {
   void wait_in_task() const;
   // Microseconds on the steady clock; 0 before it has finished.
   double time() const;
+  // All that happens before it.
+  const order::Moment& moment() const noexcept { return moment_; }
   // The stream it was recorded on, if that still exists.
   std::shared_ptr<Stream> stream() const { return stream_.lock(); }
 
  private:
   const std::weak_ptr<Stream> stream_;
+  const order::Moment moment_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool finished_ = false;
@@ -79,6 +85,8 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   void reset(const std::shared_ptr<Stream>& stream);
   // The last record, or nullptr.
   std::shared_ptr<Completion> last() const;
+  // Whether it was recorded at any time, be it in a capture or before a reset.
+  bool ever_recorded() const noexcept { return ever_recorded_.load(); }
   // True if nothing is recorded that has not completed.
   bool complete() const;
   // True if a wait for the event still has an effect.
@@ -112,6 +120,7 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   mutable std::condition_variable first_record_;
   std::shared_ptr<Completion> last_;
   std::optional<CapturedRecord> captured_;
+  std::atomic<bool> ever_recorded_{false};
   bool destroyed_ = false;
   uint64_t endings_ = 0;
 };

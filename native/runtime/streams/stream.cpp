@@ -5,6 +5,7 @@
 
 #include "runtime/gil.h"
 #include "runtime/observer.h"
+#include "runtime/order/order.h"
 #include "runtime/settings.h"
 #include "runtime/streams/consumer_thread.h"
 #include "runtime/trace.h"
@@ -89,6 +90,7 @@ std::shared_ptr<TaskSink> Stream::sink() const {
 void Stream::submit(TaskPtr task) {
   if (const auto taker = sink()) task = taker->take(*this, std::move(task));
   if (task == nullptr) return;
+  order::note_launch(*this, *task);
   if (sync_) {
     if (running_on == this) {
       require(task->is_bookkeeping(), ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);
@@ -118,9 +120,13 @@ void Stream::submit(TaskPtr task) {
 bool Stream::wait(Timeout timeout) {
   // Its results would not be there yet: what a task enqueues runs after the task.
   require(worker_of != this && running_on != this, ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);
+  const order::Moment moment = order::moment_of(*this);
   const uint64_t target = submitted_.load();
   const auto done = [&] { return completed_.load() >= target; };
-  if (done()) return true;
+  if (done()) {
+    order::note_seen(moment);
+    return true;
+  }
   const GilRelease released;
   waiters_.fetch_add(1);  // before the test below: the worker reads it after it has counted a task
   bool reached = true;
@@ -133,6 +139,7 @@ bool Stream::wait(Timeout timeout) {
     }
   }
   waiters_.fetch_sub(1);
+  if (reached) order::note_seen(moment);
   return reached;
 }
 

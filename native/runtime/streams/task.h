@@ -18,6 +18,16 @@ struct MemoryRange {
   bool read;
   bool written;
   const char* what;  // the parameter
+
+  // A view with gaps touches runs of this many bytes, `count` times `step` bytes apart; with several repeats, the runs
+  // of one are repeated by the one before it. Without repeats all bytes are touched.
+  struct Repeat {
+    size_t count;
+    size_t step;
+    bool operator==(const Repeat& other) const noexcept { return count == other.count && step == other.step; }
+  };
+  size_t run = 0;
+  std::vector<Repeat> repeats = {};
 };
 
 class OPWRIGHT_API Task {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from opwright.check.known.failures import Failure
 
-__all__ = ["accept", "accepted_text"]
+__all__ = ["accept", "write_accepted"]
 
 HEAD = """\
 # Known failures of `opwright check`: they do not fail a run. Each has a reason; an entry without
@@ -36,7 +36,7 @@ def accept(file: Path, failures: Sequence[Failure], *, columns: Mapping[str, Seq
     LedgerFileError
         OPW-C021: it cannot be read or written, or is such that nothing can be added.
     """
-    entries = accepted_text(failures, columns=columns)
+    entries = write_accepted(failures, columns=columns)
     if not entries:
         return 0
     try:
@@ -52,7 +52,7 @@ def accept(file: Path, failures: Sequence[Failure], *, columns: Mapping[str, Seq
     return len(entries)
 
 
-def accepted_text(
+def write_accepted(
     failures: Iterable[Failure], *, columns: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """Return entries for failures; one where all columns of a row fail in the same way."""
@@ -71,13 +71,13 @@ def accepted_text(
 
 def entry_text(operator: str, row: str, column: str | None) -> str:
     """Return an entry."""
-    lines = ["[[known]]", f"operator = {quoted(operator)}", f"row = {quoted(row)}"]
+    lines = ["[[known]]", f"operator = {quote(operator)}", f"row = {quote(row)}"]
     if column is not None:
-        lines.append(f"column = {quoted(column)}")
+        lines.append(f"column = {quote(column)}")
     lines.append('reason = ""  # say why this is accepted: until then the file is refused')
     return "\n".join(lines) + "\n"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a text as TOML has it; JSON does not escape DEL, which TOML demands."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.outcome import Outcome
-    from opwright.check.record import Run
+    from opwright.check.record import Record
 
 __all__ = ["ENDINGS", "Failure", "failures", "is_passed", "kind_of_status", "new_failures"]
 
@@ -77,12 +77,12 @@ def of_cell(outcome: Outcome) -> list[Failure]:
     return [*found, Failure(outcome=outcome, kind=kind)]
 
 
-def new_failures(run: Run) -> list[Failure]:
+def new_failures(record: Record) -> list[Failure]:
     """Return the failures of a run that its ledger does not have."""
-    known = {(each.operator, each.row, each.column, each.kind) for each in run.known}
-    return [each for each in failures(run.outcomes) if each.key not in known]
+    known = {(each.operator, each.row, each.column, each.kind) for each in record.known}
+    return [each for each in failures(record.outcomes) if each.key not in known]
 
 
-def is_passed(run: Run) -> bool:
+def is_passed(record: Record) -> bool:
     """Return whether a run passed: no new failures, and no entry of the ledger for what passes."""
-    return not new_failures(run) and not run.unexpected
+    return not new_failures(record) and not record.unexpected

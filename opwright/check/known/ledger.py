@@ -2,7 +2,7 @@
 
 ```toml
 [[known]]
-operator = "my_ops::scale_*"          # a name with namespace; * and ? stand for others
+operator = "my_ops::rescale_*"          # a name with namespace; * and ? stand for others
 row = "numerics/wrong-values"         # a row, or a row and a kind
 column = "eager"                      # may be left out: all columns
 reason = "rounds to zero"             # why it is accepted
@@ -35,7 +35,6 @@ from opwright.check.known.errors import (
 )
 from opwright.check.known.failures import ENDINGS, failures
 from opwright.check.record import KnownFailure
-from opwright.errors import nearest_first
 from opwright.kit.declare.place import Place
 
 if TYPE_CHECKING:
@@ -49,12 +48,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FILE",
     "Entry",
-    "Judged",
+    "Judgement",
     "check_entries",
     "default_ledger",
     "entries_of",
-    "first",
-    "judged",
+    "find_first",
+    "judge_outcomes",
     "read_ledger",
 ]
 
@@ -114,7 +113,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """A ledger's verdict on outcomes: the known failures, and the entries whose cells pass."""
 
     known: tuple[KnownFailure, ...]
@@ -219,7 +218,7 @@ def faults(values: Mapping[str, object], place: Place, *, lenient: bool) -> Iter
     where = str(place)
     for key, value in values.items():
         if key not in KEYS:
-            yield EntryError(where=where, got=f"key {key!r}", allowed=nearest_first(key, KEYS))
+            yield EntryError(where=where, got=f"key {key!r}", allowed=KEYS, near=key)
         elif not isinstance(value, str):
             yield EntryError(where=f"{where}, {key}", got=repr(value), fix="give a string")
     for key in REQUIRED:
@@ -276,50 +275,45 @@ def check_entries(
     errors = [
         error
         for entry in entries
-        for error in unknown_entries(entry, operators=operators, rows=named)
+        for error in find_unknown_entries(entry, operators=operators, rows=named)
     ]
     if errors:
         raise LedgerError(where=where, errors=errors)
 
 
-def unknown_entries(
+def find_unknown_entries(
     entry: Entry, *, operators: Collection[str], rows: Mapping[str, CheckedRow]
 ) -> Iterator[OpwrightError]:
     """Yield what an entry names that is not there."""
     where = f"{entry.place}, {entry.operator}"
     row = rows.get(entry.row)
     if row is None:
-        yield UnknownRowError(
-            where=where, got=f"row {entry.row!r}", allowed=nearest_first(entry.row, rows)
-        )
+        yield UnknownRowError(where=where, got=f"row {entry.row!r}", allowed=rows, near=entry.row)
     else:
         kinds = [*row.kinds, *ENDINGS]
         if entry.kind is not None and entry.kind not in kinds:
-            allowed = nearest_first(entry.kind, kinds)
-            yield UnknownRowError(
-                where=where, got=f"kind {entry.kind!r} of row {row.name}", allowed=allowed
-            )
+            got = f"kind {entry.kind!r} of row {row.name}"
+            yield UnknownRowError(where=where, got=got, allowed=kinds, near=entry.kind)
         if entry.column is not None and entry.column not in row.columns:
-            allowed = nearest_first(entry.column, row.columns)
-            yield UnknownRowError(
-                where=where, got=f"column {entry.column!r} of row {row.name}", allowed=allowed
-            )
+            got = f"column {entry.column!r} of row {row.name}"
+            yield UnknownRowError(where=where, got=got, allowed=row.columns, near=entry.column)
     if not any(fnmatchcase(name, entry.operator) for name in operators):
         yield StaleEntryError(
             where=where,
             got=repr(entry.operator),
-            allowed=nearest_first(entry.operator, operators),
+            allowed=operators,
+            near=entry.operator,
         )
 
 
-def judged(
+def judge_outcomes(
     outcomes: Iterable[Outcome],
     entries: Iterable[Entry],
     *,
     operators: Collection[str],
     columns: Mapping[str, Sequence[str]],
     versions: Mapping[str, str],
-) -> Judged:
+) -> Judgement:
     """Compare outcomes with a ledger.
 
     Parameters
@@ -333,26 +327,28 @@ def judged(
     """
     given = list(outcomes)
     here = [each for each in entries if each.is_here(versions)]
-    found = [(failure, entry) for failure in failures(given) if (entry := first(here, failure))]
+    found = [
+        (failure, entry) for failure in failures(given) if (entry := find_first(here, failure))
+    ]
     used = {id(entry) for entry in here for failure in failures(given) if entry.has(failure)}
     cells = {(each.operator, each.row, each.column): each for each in given}
-    return Judged(
-        known=tuple(known(failure, entry) for failure, entry in found),
+    return Judgement(
+        known=tuple(make_known_failure(failure, entry) for failure, entry in found),
         unexpected=tuple(
             f"{entry.place}: {entry}: {text}"
             for entry in here
             if id(entry) not in used
-            and (text := passes(entry, cells, operators, columns.get(entry.row, ())))
+            and (text := describe_pass(entry, cells, operators, columns.get(entry.row, ())))
         ),
     )
 
 
-def first(entries: Iterable[Entry], failure: Failure) -> Entry | None:
+def find_first(entries: Iterable[Entry], failure: Failure) -> Entry | None:
     """Return the first entry that has a failure."""
     return next((each for each in entries if each.has(failure)), None)
 
 
-def known(failure: Failure, entry: Entry) -> KnownFailure:
+def make_known_failure(failure: Failure, entry: Entry) -> KnownFailure:
     """Return a known failure."""
     operator, row, column, kind = failure.key
     return KnownFailure(
@@ -365,7 +361,7 @@ def known(failure: Failure, entry: Entry) -> KnownFailure:
     )
 
 
-def passes(
+def describe_pass(
     entry: Entry,
     cells: Mapping[tuple[str, str, str], Outcome],
     operators: Iterable[str],

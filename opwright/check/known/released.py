@@ -1,7 +1,7 @@
 """The schemas of the last release: `schemas.json` beside the declaration.
 
 ```json
-{"my_ops": {"version": "1.0", "schemas": ["my_ops::scale(Tensor x, float f) -> Tensor"]}}
+{"my_ops": {"version": "1.0", "schemas": ["my_ops::rescale(Tensor x, float f) -> Tensor"]}}
 ```
 
 `opwright check TARGET --release 1.0` writes it. It is kept under version control: what a later

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.observe.program import Program, Ran, named_tensors, program_of
+from opwright.check.observe.program import Program, Ran, name_tensors, program_of
 from opwright.check.row_context import EagerCallError
-from opwright.check.subject import packed_results
+from opwright.check.subject import pack_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,11 +23,11 @@ __all__ = [
     "ALIASED_RESULT",
     "DIFFERENT_EACH_TIME",
     "cause_text",
-    "few",
     "gradients",
     "programs",
     "run",
     "run_eagerly",
+    "select_few",
     "writable_results",
 ]
 
@@ -38,17 +38,19 @@ ALIASED_RESULT = "whose output has alias annotations"
 LOOKED_AT = 24  # samples among which those of another form are looked for
 
 
-def few(context: RowContext, count: int) -> list[Sample]:
+def select_few(context: RowContext, count: int) -> list[Sample]:
     """Return the first sample, and others that differ in which arguments they give.
 
-    For rows that take long for each sample.
+    For rows that take long for each sample. One with distinct attributes comes last: graphs drop
+    those that have their defaults, so that both have to be tried.
     """
     chosen: dict[object, Sample] = {}
     for sample in islice(context.samples.of({"presence", "length"}, 0), LOOKED_AT):
         chosen.setdefault(presence(context.arguments(sample, "cpu")), sample)
         if len(chosen) == count:
             break
-    return list(chosen.values())
+    few = list(chosen.values())
+    return few + [each.sample for each in context.samples.distinct if each.sample not in few]
 
 
 def presence(values: Values) -> object:
@@ -101,7 +103,7 @@ def gradients(
     taken = [each.clone() if isinstance(each, torch.Tensor) else each for each in given]
     torch.manual_seed(0)
     context.calls += 1
-    returned = named_tensors(function(*taken))
+    returned = name_tensors(function(*taken))
     results = [each for each in returned.values() if each.requires_grad]
     if not results or not leaves:
         return {}
@@ -146,7 +148,7 @@ def writable_results(context: RowContext, sample: Sample) -> tuple[int, ...]:
         return ()
     values = context.arguments(sample)
     unspecified = context.subject.unspecified(values)
-    returned = packed_results(context.call(values, sample), len(schema.results))
+    returned = pack_results(context.call(values, sample), len(schema.results))
     return tuple(
         index
         for index, (name, value) in enumerate(zip(schema.output_names(), returned, strict=True))

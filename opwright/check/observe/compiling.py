@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from opwright.check.observe.watch import quiet
+from opwright.check.observe.watch import silence_torch
 from opwright.check.subject import flat
 from opwright.internals import dynamo
 from opwright.internals.dynamo import BackendCompilerFailed, aot_autograd, counters
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Backend",
-    "compiled",
-    "data_dependent",
+    "compile_function",
     "fake_results",
     "fresh_compilers",
     "inner_error",
+    "is_data_dependent",
 ]
 
 # aot_eager        AOTAutograd, and the graph run as it is
@@ -46,7 +46,7 @@ def fresh_compilers() -> Iterator[None]:
         # An operator whose result's size depends on data breaks graphs unless these are set.
         with (
             dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True),
-            quiet(),
+            silence_torch(),
         ):
             yield
     finally:
@@ -54,7 +54,7 @@ def fresh_compilers() -> Iterator[None]:
         counters.clear()
 
 
-def compiled(
+def compile_function(
     function: Callable[..., Any],
     backend: Backend,
     *,
@@ -134,7 +134,7 @@ def fake_results(context: RowContext, sample: Sample) -> list[torch.Tensor]:
         for name, value in context.arguments(sample).items()
     }
     try:
-        with mode, quiet():
+        with mode, silence_torch():
             returned = context.subject.call(values)
     except Exception:  # noqa: BLE001 - an author's Meta; the row meta reports it
         return []
@@ -143,7 +143,7 @@ def fake_results(context: RowContext, sample: Sample) -> list[torch.Tensor]:
     )
 
 
-def data_dependent(context: RowContext, sample: Sample) -> bool:
+def is_data_dependent(context: RowContext, sample: Sample) -> bool:
     """Return whether a result's size depends on data, as Meta says."""
     return any(
         isinstance(size, torch.SymInt)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.sample import Tolerance
     from opwright.kit.declare.schema import Schema
 
-__all__ = ["Deviation", "deviation", "picked"]
+__all__ = ["Deviation", "deviation", "write_pick"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def deviation(
         return Deviation(text=f"{got.dtype} where {want.dtype} is expected")
     if not want.numel():
         return Deviation()
-    return worst(got, want, *tolerance_of(want.dtype, tolerances, scale))
+    return find_worst(got, want, *tolerance_of(want.dtype, tolerances, scale))
 
 
 def tolerance_of(
@@ -112,7 +112,7 @@ def tolerance_of(
     return rtol, atol * scale
 
 
-def worst(got: torch.Tensor, want: torch.Tensor, rtol: float, atol: float) -> Deviation:
+def find_worst(got: torch.Tensor, want: torch.Tensor, rtol: float, atol: float) -> Deviation:
     """Return the element that is furthest beyond what is allowed."""
     wide = torch.complex128 if want.is_complex() else torch.float64
     exact = got == want
@@ -122,9 +122,10 @@ def worst(got: torch.Tensor, want: torch.Tensor, rtol: float, atol: float) -> De
         nan=math.inf, posinf=math.inf
     )
     allowed = (atol + rtol * want.to(wide).abs()).nan_to_num(nan=0.0, posinf=0.0)
+    wrong = far > allowed
     if not (want.is_floating_point() or want.is_complex()):
         allowed = torch.zeros_like(far)
-    wrong = far > allowed
+        wrong = ~exact  # float64 does not hold all of int64
     beyond = torch.where(wrong, far / allowed.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
     place = int((beyond if wrong.any() else far).argmax())
     index = tuple(int(each) for each in torch.unravel_index(torch.tensor(place), want.shape))
@@ -139,7 +140,7 @@ def worst(got: torch.Tensor, want: torch.Tensor, rtol: float, atol: float) -> De
     )
 
 
-def picked(schema: Schema, label: str) -> str:
+def write_pick(schema: Schema, label: str) -> str:
     """Return the Python for something that a call computed: of `returned`, or of `values`.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.observe.slope import slope
-from opwright.check.observe.tensors import base, replaced, tensors_by_place
+from opwright.check.observe.tensors import base, replace_tensors, tensors_by_place
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ __all__ = [
     "base",
     "call_with_grad",
     "cotangents",
-    "dependent",
     "differentiable_inputs",
     "differentiable_outputs",
     "dot",
+    "find_dependent",
     "is_differentiable",
     "jittered",
     "random_like",
     "reference_slope",
-    "widened",
+    "widen",
 ]
 
 Tensors = dict[str, torch.Tensor]
@@ -135,7 +135,7 @@ def call_with_grad(subject: Subject, values: Values, places: Collection[str]) ->
         return leaf.clone() if base(place) in written else leaf
 
     with torch.enable_grad():
-        given = replaced(values, list(values), made)
+        given = replace_tensors(values, list(values), made)
         results = flat(subject.computed(subject.call(given), given))
     return Call(leaves, results, given)
 
@@ -162,7 +162,7 @@ def dot(one: torch.Tensor, other: torch.Tensor) -> float:
     return float((a.to(wide).conj() * b.to(wide)).sum().real)
 
 
-def widened(values: Values) -> Values:
+def widen(values: Values) -> Values:
     """Return arguments whose floating-point tensors are double."""
 
     def wide(_: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -170,7 +170,7 @@ def widened(values: Values) -> Values:
             return tensor.to(torch.complex128)
         return tensor.double() if tensor.is_floating_point() else tensor
 
-    return replaced(values, list(values), wide)
+    return replace_tensors(values, list(values), wide)
 
 
 def jittered(values: Values, point: int) -> Values:
@@ -189,10 +189,10 @@ def jittered(values: Values, point: int) -> Values:
             return tensor + share  # there is no middle
         return tensor + (tensor.mean() - tensor) * share.abs()
 
-    return replaced(values, list(values), moved)
+    return replace_tensors(values, list(values), moved)
 
 
-def dependent(subject: Subject, values: Values, places: Collection[str]) -> dict[str, Tensors]:
+def find_dependent(subject: Subject, values: Values, places: Collection[str]) -> dict[str, Tensors]:
     """Return where results of the reference change with an input, by place of input and result.
 
     That of a result of which this is not known is left out.
@@ -206,7 +206,7 @@ def dependent(subject: Subject, values: Values, places: Collection[str]) -> dict
 
         try:
             with torch.no_grad():
-                return flat(subject.expected(replaced(values, list(values), moved)))
+                return flat(subject.expected(replace_tensors(values, list(values), moved)))
         except Exception:  # noqa: BLE001 - user code: the input moved out of what is allowed
             return {}
 
@@ -231,7 +231,7 @@ def reference_slope(
             return tensor + step * direction if at == place else tensor.clone()
 
         with torch.no_grad():
-            results = flat(subject.expected(replaced(values, list(values), moved)))
+            results = flat(subject.expected(replace_tensors(values, list(values), moved)))
         total = 0.0
         for name, grad in grads.items():
             if results[name].shape != grad.shape:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["kept_lines", "kept_types"]
+__all__ = ["count_kept_types", "find_kept_lines"]
 
 SHOWN = 4
 OWN = (tracemalloc.__file__, __file__)
 
 
-def kept_types(run: Callable[[int], None], count: int) -> str:
+def count_kept_types(run: Callable[[int], None], count: int) -> str:
     """Return which objects `count` calls leave, by type; objects without parts aside."""
 
     def types() -> Counter[str]:
@@ -29,7 +29,7 @@ def kept_types(run: Callable[[int], None], count: int) -> str:
     return ", ".join(f"{n / count:.2g} {name}" for n, name in sorted(kept, reverse=True)[:SHOWN])
 
 
-def kept_lines(run: Callable[[int], None], count: int, least: float) -> list[str]:
+def find_kept_lines(run: Callable[[int], None], count: int, least: float) -> list[str]:
     """Return the lines that made what `count` calls leave: at least `least` for each call."""
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:

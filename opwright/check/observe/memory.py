@@ -12,7 +12,7 @@ from opwright.check.observe.tensors import tensors_by_place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Form", "Snapshot", "content", "identity", "labelled", "shares", "snapshots"]
+__all__ = ["Form", "Snapshot", "content", "identity", "label_tensors", "share_memory", "snapshots"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def identity(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - two empty storages have one data_ptr
 
 
-def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+def share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors have one storage, or storages over the same bytes."""
     if identity(one) == identity(other):
         return True
@@ -57,15 +57,25 @@ def content(tensor: torch.Tensor) -> torch.Tensor:
     return whole.cpu().clone()
 
 
-def labelled(values: Mapping[str, Any]) -> Iterator[tuple[str, str, torch.Tensor]]:
+def label_tensors(values: Mapping[str, Any]) -> Iterator[tuple[str, str, torch.Tensor]]:
     """Yield the tensors of a call's arguments: the argument, it with the index in a list, itself.
 
-    >>> [label for _, label, _ in labelled({"x": torch.ones(1), "ys": [torch.ones(1)]})]
+    >>> [label for _, label, _ in label_tensors({"x": torch.ones(1), "ys": [torch.ones(1)]})]
     ['x', 'ys[0]']
     """
     for name in values:
         for place, tensor in tensors_by_place(values, [name]):
             yield name, place, tensor
+
+
+def argument_text(label: str) -> str:
+    """Return the Python for an argument of `values`.
+
+    >>> argument_text("xs[0]")
+    "values['xs'][0]"
+    """
+    name, bracket, rest = label.partition("[")
+    return f"values[{name!r}]{bracket}{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +161,5 @@ def snapshots(values: Mapping[str, Any]) -> list[Snapshot]:
             storage=identity(tensor),
             form=Form.of(tensor),
         )
-        for name, label, tensor in labelled(values)
+        for name, label, tensor in label_tensors(values)
     ]

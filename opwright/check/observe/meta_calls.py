@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opwright.check.row_context import RowContext
     from opwright.kit.live.arguments import Values
 
-__all__ = ["Allocations", "call_meta", "on_meta", "reads_data", "without_data"]
+__all__ = ["Allocations", "call_meta", "is_data_read", "move_to_meta", "remove_data"]
 
 
 class Allocations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
@@ -54,7 +54,7 @@ def call_meta(context: RowContext, values: Values) -> None:
     )
 
 
-def without_data(tensor: torch.Tensor) -> torch.Tensor:
+def remove_data(tensor: torch.Tensor) -> torch.Tensor:
     """Return a meta tensor of the same sizes, strides and storage offset."""
     storage = torch.empty(
         tensor.untyped_storage().nbytes() // tensor.element_size(),
@@ -64,12 +64,12 @@ def without_data(tensor: torch.Tensor) -> torch.Tensor:
     return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
-def on_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
+def move_to_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
     """Replace an argument that names a device."""
     return torch.device("meta") if isinstance(value, torch.device) else value
 
 
-def reads_data(error: BaseException) -> bool:
+def is_data_read(error: BaseException) -> bool:
     """Return whether an error says that Meta read a tensor."""
     text = str(error)
     return any(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import torch
 
 from opwright.check.observe.memory import identity
-from opwright.check.subject import flat, packed_results
+from opwright.check.subject import flat, pack_results
 from opwright.kit.live.arguments import tensors_in
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.kit.live.arguments import Values
 
-__all__ = ["Difference", "Metadata", "Property", "metadata", "render", "returned_by_name"]
+__all__ = ["Difference", "Metadata", "Property", "metadata", "name_results", "render"]
 
 # In the order in which they are compared: a shape that is wrong makes strides wrong, too.
 Property: TypeAlias = Literal["number", "shape", "dtype", "device", "aliasing", "strides", "offset"]
@@ -104,22 +104,22 @@ def metadata(subject: Subject, returned: object, values: Values) -> Metadata:
     values
         Its arguments.
     """
-    return Metadata(returned_by_name(subject, returned), flat(values))
+    return Metadata(name_results(subject, returned), flat(values))
 
 
-def returned_by_name(subject: Subject, returned: object) -> dict[str, Any]:
+def name_results(subject: Subject, returned: object) -> dict[str, Any]:
     """Return the results of a call by name, those too that are arguments."""
     names = subject.schema.output_names()
-    return dict(zip(names, packed_results(returned, len(names)), strict=True))
+    return dict(zip(names, pack_results(returned, len(names)), strict=True))
 
 
 def number_differences(name: str, one: object, other: object) -> Iterator[Difference]:
     """Compare what a result is: a tensor, a list of so many, None, a number."""
-    if what(one) != what(other):
-        yield Difference(name, "number", what(one), what(other))
+    if describe_value(one) != describe_value(other):
+        yield Difference(name, "number", describe_value(one), describe_value(other))
 
 
-def what(value: object) -> str:
+def describe_value(value: object) -> str:
     """Say what a value is."""
     if isinstance(value, torch.Tensor):
         return "a tensor"

@@ -23,13 +23,13 @@ def is_missing_meta(error: BaseException) -> bool:
     for _ in range(LONGEST):
         if current is None:
             break
-        if says_no_meta(current):
+        if is_about_missing_meta(current):
             return True
         current = current.__cause__ or current.__context__
     return False
 
 
-def says_no_meta(error: BaseException) -> bool:
+def is_about_missing_meta(error: BaseException) -> bool:
     """Return whether one error says it."""
     if isinstance(error, UnsupportedOperatorException):
         return True

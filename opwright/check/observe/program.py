@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument
     from opwright.kit.live.arguments import Values
 
-__all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
+__all__ = ["Program", "Ran", "Shape", "has_pair", "name_tensors", "program_of"]
 
 # Forms of the function.
 # direct   calls the operator with what it is given
@@ -106,7 +106,7 @@ class Ran:
             for name, value in zip(names, given, strict=True)
             if isinstance(value, torch.Tensor)
         }
-        return cls(named_tensors(returned), tensors)
+        return cls(name_tensors(returned), tensors)
 
     def difference(
         self, other: Ran, tolerances: Mapping[str, Tolerance]
@@ -135,7 +135,7 @@ def tensor_difference(
     return difference(got, want, tolerances)
 
 
-def named_tensors(returned: object) -> dict[str, torch.Tensor]:
+def name_tensors(returned: object) -> dict[str, torch.Tensor]:
     """Return the tensors in what a program returned."""
     if isinstance(returned, torch.Tensor):
         return {"result": returned}
@@ -143,7 +143,7 @@ def named_tensors(returned: object) -> dict[str, torch.Tensor]:
         return {}
     found = {}
     for index, value in enumerate(returned):
-        for name, tensor in named_tensors(value).items():
+        for name, tensor in name_tensors(value).items():
             found[name.replace("result", f"result[{index}]", 1)] = tensor
     return found
 

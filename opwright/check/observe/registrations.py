@@ -12,7 +12,14 @@ from opwright.kit.live import dispatcher
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Registered", "neighbour", "registered", "schema_text", "stale", "torch_schema"]
+__all__ = [
+    "Registered",
+    "find_registered",
+    "find_stale",
+    "neighbour",
+    "schema_text",
+    "torch_schema",
+]
 
 # A line of the dispatcher's dump: "CPU: registered at ops.cpp:12 :: (Tensor _0) -> () [ boxed ]".
 KERNEL = re.compile(r"(?P<key>\w+)(?:\[alias\])?: (?:fallthrough )?(?P<place>.*?)(?: :: .*)?")
@@ -51,7 +58,7 @@ class Registered:
         return any(key in self.kernels for key in keys)
 
 
-def registered(name: str) -> Registered:
+def find_registered(name: str) -> Registered:
     """Return what is registered for an operator that exists."""
     return read(dispatch_dump(name))
 
@@ -77,7 +84,7 @@ def plain(text: str) -> str:
     return match["place"] if match else text.strip()
 
 
-def stale(namespace: str) -> dict[str, Registered]:
+def find_stale(namespace: str) -> dict[str, Registered]:
     """Return what is registered for operators of a namespace that nobody defined, by name."""
     dumps = dispatch_find_dangling_impls()
     found = {dump.partition("\n")[0].removeprefix("name: "): dump for dump in dumps}

@@ -76,7 +76,7 @@ def are_alike(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 def candidates(context: RowContext, sample: Sample) -> Iterator[Sample]:
     """Yield what may be such a sample: a larger one, those of the declaration, larger ones."""
     changes = CHANGES if may_be_resized(context.subject) else ()
-    larger = [resized(context.subject.schema, sample, change) for change in changes]
+    larger = [resize(context.subject.schema, sample, change) for change in changes]
     yield from larger[:1]
     yield from context.samples.of({"size"}, 12)
     yield from larger[1:]
@@ -100,13 +100,13 @@ def may_be_resized(subject: Subject) -> bool:
     return subject.facts is not None and (not subject.is_foreign or bool(subject.facts.checks))
 
 
-def resized(schema: Schema, sample: Sample, change: Callable[[int], int]) -> Sample:
+def resize(schema: Schema, sample: Sample, change: Callable[[int], int]) -> Sample:
     """Return a sample with other sizes; equal ones stay equal."""
 
     def changed(name: str, value: Value) -> Value:
         if isinstance(value, TensorSpec):
             shape = tuple(size if size in SPECIAL else change(size) for size in value.shape)
-            return dataclasses.replace(value, shape=shape)
+            return value.with_shape(shape)
         if isinstance(value, tuple):
             return tuple(changed(name, each) for each in value)
         argument = schema.argument(name)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "base",
-    "copied",
+    "copy_arguments",
     "describe",
     "first_unequal",
-    "on_device",
-    "replaced",
-    "rolled",
+    "move_to_device",
+    "replace_tensors",
+    "roll",
     "same_bits",
     "tensor_arguments",
     "tensors_by_place",
@@ -59,12 +59,12 @@ def describe(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
 
 
-def copied(values: Values) -> Values:
+def copy_arguments(values: Values) -> Values:
     """Return arguments with copies of their tensors, which keep strides."""
     return {name: map_tensors(torch.clone, value) for name, value in values.items()}
 
 
-def on_device(values: Values, device: str) -> Values:
+def move_to_device(values: Values, device: str) -> Values:
     """Return arguments on another device."""
     return {name: map_tensors(lambda t: t.to(device), value) for name, value in values.items()}
 
@@ -101,7 +101,7 @@ def base(place: str) -> str:
     return place.partition("[")[0]
 
 
-def replaced(
+def replace_tensors(
     values: Values, names: Iterable[str], make: Callable[[str, torch.Tensor], Any]
 ) -> Values:
     """Return arguments where the tensors of some are others."""
@@ -118,7 +118,7 @@ def replaced(
     return new
 
 
-def rolled(tensor: torch.Tensor, by: int = 1) -> torch.Tensor:
+def roll(tensor: torch.Tensor, by: int = 1) -> torch.Tensor:
     """Return a tensor of the same values in another order: it stays among what is allowed.
 
     A 0-d tensor of floats gets a smaller value.

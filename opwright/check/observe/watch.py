@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-__all__ = ["Seen", "is_authors", "place_in_stack", "place_in_text", "quiet", "watched"]
+__all__ = ["Seen", "is_authors", "place_in_stack", "place_in_text", "silence_torch", "watch"]
 
 # Methods of a tensor that read what it holds.
 READERS = frozenset({"item", "tolist", "numpy", "data_ptr", "__dlpack__", "_local_scalar_dense"})
@@ -93,7 +93,7 @@ def is_tensors(method: Any) -> bool:  # noqa: ANN401 - a builtin function or met
 
 
 @contextmanager
-def watched() -> Iterator[Seen]:
+def watch() -> Iterator[Seen]:
     """Watch the calls of this thread."""
     seen = Seen()
     before = sys.getprofile()
@@ -105,7 +105,7 @@ def watched() -> Iterator[Seen]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_torch() -> Iterator[None]:
     """Keep torch from logging what a finding reports, and from warning of itself.
 
     Warnings are recorded, not only ignored: TorchAir sets filters of its own.

@@ -87,7 +87,7 @@ def set_streams(values: tuple[Any, ...]) -> None:
     sys.stdin, sys.stdout, sys.stderr = values
 
 
-def deterministic() -> tuple[bool, bool, bool]:
+def read_deterministic_modes() -> tuple[bool, bool, bool]:
     """Return torch's modes of determinism."""
     return (
         torch.are_deterministic_algorithms_enabled(),
@@ -137,7 +137,7 @@ STATES = (
     State(torch.get_default_device, lambda _: torch.set_default_device(None)),
     State(torch.get_num_threads, torch.set_num_threads),
     State(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    State(deterministic, set_deterministic),
+    State(read_deterministic_modes, set_deterministic),
     State(torch.is_grad_enabled, torch.set_grad_enabled),
     State(torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     State(torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
@@ -208,7 +208,7 @@ class Clean:
         if not faulthandler.is_enabled():
             return "faulthandler was disabled"
         for state, value in self.states:
-            if not same(state.read, value):
+            if not is_same(state.read, value):
                 state.write(value)
         self.restore_npu()
         self.restore_random()
@@ -256,7 +256,7 @@ class Clean:
         return None
 
 
-def same(read: Callable[[], Any], value: object) -> bool:
+def is_same(read: Callable[[], Any], value: object) -> bool:
     """Return whether a state is as it was."""
     try:
         return bool(read() == value)

@@ -25,6 +25,7 @@ from opwright.check.processes.note import Note
 from opwright.check.processes.system import STACK_SIGNAL
 from opwright.check.processes.tail import Tail
 from opwright.check.record import CheckedRow
+from opwright.twin.environment import GUARDABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,7 +161,7 @@ class Server:
         command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), self.folder]
         self.process = subprocess.Popen(
             [*command, *self.rows],
-            env={**THREADS, INDUCTOR_CACHE: str(cache), **self.environment, **own},
+            env={**THREADS, INDUCTOR_CACHE: str(cache), **self.environment, **GUARDABLE, **own},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self.printed,
@@ -211,7 +212,7 @@ class Server:
         """Start a worker; the server is ready."""
         self.number += 1
         worker = WorkerProcess(self.number, kind)
-        order = json.dumps({"fork": worker.number}).encode()
+        order = json.dumps({"fork": worker.number, "guarded": kind == "guarded"}).encode()
         pid = None
         while pid is None:
             self.ready()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-__all__ = ["LOST_CHANNEL", "LOST_SERVER", "ended_text", "is_out_of_time"]
+__all__ = ["LOST_CHANNEL", "LOST_SERVER", "describe_exit", "is_out_of_time"]
 
 # The exit code of a worker whose connection to the command was closed under it.
 LOST_CHANNEL = 113
@@ -18,10 +18,10 @@ def is_out_of_time(status: int) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
 
 
-def ended_text(status: int) -> str:
+def describe_exit(status: int) -> str:
     """Say how a process ended, from what os.waitpid gives.
 
-    >>> ended_text(11), ended_text(3 << 8)
+    >>> describe_exit(11), describe_exit(3 << 8)
     ('the process was ended by SIGSEGV (Segmentation fault)', 'the process exited with code 3')
     """
     if status == LOST_SERVER:

@@ -35,7 +35,7 @@ class Family:
 
     def __init__(self, process: int) -> None:
         self.process = process
-        self.before = {each: resident(each) for each in self.members()}
+        self.before = {each: read_resident(each) for each in self.members()}
         self.size = len(self.before)
 
     def members(self) -> list[int]:
@@ -47,9 +47,10 @@ class Family:
         members = self.members()
         self.size = len(members)
         self.before = {
-            each: self.before[each] if each in self.before else shared(each) for each in members
+            each: self.before[each] if each in self.before else read_shared(each)
+            for each in members
         }
-        return sum(max(0, resident(each) - self.before[each]) for each in members)
+        return sum(max(0, read_resident(each) - self.before[each]) for each in members)
 
 
 def limit_processor_time(process: int, seconds: float) -> None:
@@ -73,7 +74,7 @@ def processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def resident(process: int) -> int:
+def read_resident(process: int) -> int:
     """Return the bytes that a process has in memory; 0 if it is gone."""
     try:
         fields = (PROCESSES / str(process) / "statm").read_text().split()
@@ -82,12 +83,12 @@ def resident(process: int) -> int:
     return int(fields[1]) * PAGE
 
 
-def shared(process: int) -> int:
+def read_shared(process: int) -> int:
     """Return the bytes in memory that a process shares: after a fork, most."""
     try:
         lines = (PROCESSES / str(process) / "smaps_rollup").read_text().splitlines()[1:]
     except OSError:  # it ended, or is another user's: it counts from now
-        return resident(process)
+        return read_resident(process)
     sizes = {
         name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)
     }

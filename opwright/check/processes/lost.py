@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Status
     from opwright.kit.declare.sample import Sample
 
-__all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "names_in", "stack_of", "where"]
+__all__ = [
+    "Cell",
+    "Traces",
+    "is_at",
+    "judge_lost",
+    "last_line",
+    "mark",
+    "names_in",
+    "stack_of",
+    "where",
+]
 
 # Between operator, row, column and sample in the note.
 SEPARATOR = "\0"
@@ -111,7 +121,7 @@ class Traces:
     stacks: str
 
 
-def lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float) -> Outcome:
+def judge_lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float) -> Outcome:
     """Return the outcome of a cell whose process is gone, or that would have ended it.
 
     Parameters

@@ -19,12 +19,20 @@ from opwright.check.errors import ImportFailedError, LoadEndedError, NotRunError
 from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
 from opwright.check.processes.client import Server, WorkerProcess
-from opwright.check.processes.ended import LOST_SERVER, ended_text, is_out_of_time
+from opwright.check.processes.ended import LOST_SERVER, describe_exit, is_out_of_time
 from opwright.check.processes.limits import MOST_PROCESSES, Family, limit_processor_time
-from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, names_in, where
+from opwright.check.processes.lost import (
+    Cell,
+    Traces,
+    is_at,
+    judge_lost,
+    last_line,
+    names_in,
+    where,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from opwright.check.outcome import Status
     from opwright.check.processes.channel import Message
@@ -109,12 +117,12 @@ class Pool:
 
     Parameters
     ----------
-    servers
-        By kind of process: what its workers are forked from. The plain one is ready.
+    server
+        The process that workers are forked from; it is ready.
     """
 
-    def __init__(self, servers: Mapping[str, Server], request: Request, limits: Limits) -> None:
-        self.servers = servers
+    def __init__(self, server: Server, request: Request, limits: Limits) -> None:
+        self.server = server
         self.request = request
         self.limits = limits
         self.facts: dict[str, Any] = {}
@@ -151,8 +159,8 @@ class Pool:
             answer = worker.channel.receive()
         if answer is None:
             worker.kill()
-            status = self.servers["plain"].wait_for(worker)
-            parts = (ended_text(status), where(worker.stack_text()))
+            status = self.server.wait_for(worker)
+            parts = (describe_exit(status), where(worker.stack_text()))
             raise OperatorEndedError(
                 where=names_in(worker.note.read()) or self.request.target,
                 got="\n".join(filter(None, parts)),
@@ -204,7 +212,7 @@ class Pool:
     def next(self, slot: Slot, queue: deque[Sequence[Cell]]) -> Iterator[Started | Finished]:
         """Give an idle slot its next cell."""
         if slot.cells and (slot.lost >= MOST_LOST or slot.hung >= MOST_HUNG):
-            yield from given_up(slot)
+            yield from give_up(slot)
         if not slot.cells:
             if not queue:
                 return
@@ -218,10 +226,10 @@ class Pool:
 
     def start_worker(self, slot: Slot, kind: str) -> None:
         """Fork a worker and have it load the target."""
-        if self.servers[kind].facts is None:
+        if self.server.facts is None:
             slot.phase = "waiting"
             return
-        slot.workers[kind] = worker = self.servers[kind].fork(kind)
+        slot.workers[kind] = worker = self.server.fork(kind)
         slot.enter("loading", self.timeout_for("loading"))
         with contextlib.suppress(OSError):  # it is gone, which `attend` sees
             worker.channel.send({"load": self.request.as_json()})
@@ -242,7 +250,7 @@ class Pool:
             if slot.lost < MOST_LOST:
                 self.start_worker(slot, cell.process)
             else:
-                yield from given_up(slot)
+                yield from give_up(slot)
             return
         yield Started(cell)
 
@@ -250,8 +258,7 @@ class Pool:
         """Wait until something happened, or a tick; take what was printed."""
         workers = [slot.worker for slot in slots if slot.worker is not None]
         with selectors.DefaultSelector() as poll:
-            for server in self.servers.values():
-                poll.register(server.control, selectors.EVENT_READ, server)
+            poll.register(self.server.control, selectors.EVENT_READ, self.server)
             for each in workers:
                 poll.register(each.channel.end, selectors.EVENT_READ)
                 poll.register(each.output, selectors.EVENT_READ, each)
@@ -269,7 +276,7 @@ class Pool:
             return
         worker = slot.worker
         assert worker is not None
-        ended = self.servers[worker.kind].ended
+        ended = self.server.ended
         is_gone = worker.number in ended  # asked first: what it sent is there then
         try:
             messages = worker.channel.arrived()
@@ -292,7 +299,7 @@ class Pool:
         """Return what became of a cell whose process has ended."""
         if is_out_of_time(status):
             return "hung", self.late(slot)
-        return "crashed", ended_text(status)
+        return "crashed", describe_exit(status)
 
     def late(self, slot: Slot) -> str:
         """Say that a cell had its time."""
@@ -356,7 +363,7 @@ class Pool:
         assert worker is not None
         seconds = time.monotonic() - slot.since
         worker.kill()
-        ended = self.servers[worker.kind].wait_for(worker)
+        ended = self.server.wait_for(worker)
         worker.read_output()
         stacks = stacks or worker.stack_text()
         if ended == LOST_SERVER and slot.cells and not self.is_second_time(slot):
@@ -372,7 +379,7 @@ class Pool:
             slot.lost += 1
             slot.hung += status == "hung"
             traces = Traces(note=worker.note.read(), printed=worker.printed.take(), stacks=stacks)
-            outcome = lost(cell, status, how, traces, seconds=seconds)
+            outcome = judge_lost(cell, status, how, traces, seconds=seconds)
             self.drop(slot, worker)
             yield Finished(cell, outcome)
         else:  # it ended before it began: what the cell before left behind
@@ -390,11 +397,11 @@ class Pool:
     def drop(self, slot: Slot, worker: WorkerProcess) -> None:
         """Let go of a worker of the slot; the next cell of its kind has a new one."""
         del slot.workers[worker.kind]
-        self.servers[worker.kind].forget(worker)
+        self.server.forget(worker)
         slot.phase = "idle"
 
 
-def given_up(slot: Slot) -> Iterator[Finished]:
+def give_up(slot: Slot) -> Iterator[Finished]:
     """Yield the outcomes of cells that are left out, since they would cost a worker each."""
     many = f"{slot.hung} hung" if slot.hung >= MOST_HUNG else f"{slot.lost} ended the process"
     reason = f"not run: of the cells before it, {many}"

@@ -3,8 +3,10 @@
 A worker is there within milliseconds instead of seconds. That is sound because at the fork this
 process has one thread, has not touched the NPU, and has run no user code.
 
-The command sends {"fork": number} with four descriptors (channel, output, note, stacks); the answer
-is {"forked": number, "pid": pid}, and {"ended": number, "status": status} when the worker is gone.
+The command sends {"fork": number, "guarded": whether} with four descriptors (channel, output, note,
+stacks); the answer is {"forked": number, "pid": pid}, and {"ended": number, "status": status} when
+the worker is gone. Whether its memory is guarded is decided at the fork: the twin asks with the
+first memory, which this process does not take.
 The control socket keeps the borders of messages. When the command goes away, however that happens,
 all workers are killed.
 """
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.check.processes.limits import descendants
 from opwright.check.processes.system import OWN_FOLDER, Descriptors, adopt_orphans, end_with_parent
+from opwright.twin.settings import GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,7 +118,7 @@ def serve(control: socket.socket, work: Callable[[Descriptors], None]) -> None:
                     end_all(workers)
                     return
                 order = json.loads(data)
-                pid = fork(control, workers, given, work)
+                pid = fork(control, workers, given, work, is_guarded=order["guarded"])
                 poll.register(workers.add(pid, order["fork"]), select.POLLIN)
                 send(control, forked=order["fork"], pid=pid)
             else:
@@ -136,6 +139,8 @@ def fork(
     workers: Workers,
     given: Sequence[int],
     work: Callable[[Descriptors], None],
+    *,
+    is_guarded: bool,
 ) -> int:
     """Return the process of a new worker."""
     server = os.getpid()
@@ -153,6 +158,8 @@ def fork(
         control.close()
         for each in workers.ends:
             os.close(each)
+        if is_guarded:
+            os.environ[GUARD] = "1"
         work(Descriptors(*given))
         code = 0
     finally:

@@ -27,10 +27,10 @@ from opwright.check.examine import examine_cell
 from opwright.check.processes.channel import Channel, Message
 from opwright.check.processes.clean import Clean, identity
 from opwright.check.processes.ended import LOST_CHANNEL
-from opwright.check.processes.lost import Cell, Traces, lost, mark, stack_of
+from opwright.check.processes.lost import Cell, Traces, judge_lost, mark, stack_of
 from opwright.check.processes.note import Note
 from opwright.check.processes.system import OWN_FOLDER, STACK_SIGNAL
-from opwright.check.record import checked_operators
+from opwright.check.record import list_checked_operators
 from opwright.check.request import Request
 from opwright.check.rows import ROWS, row
 from opwright.check.samples import Samples
@@ -165,7 +165,7 @@ class Worker:
             cell = Cell(operator=operator, row=row_name, column=column, place=subject.place)
             how = f"{type(error).__name__}({error}) was raised, which ends a program"
             traces = Traces(note=self.note.read(), printed="", stacks=stack_of(error))
-            outcome = lost(cell, "crashed", how, traces, seconds=seconds)
+            outcome = judge_lost(cell, "crashed", how, traces, seconds=seconds)
         if os.getpid() != self.process:
             os._exit(0)
         retire = self.clean.restore()
@@ -185,7 +185,7 @@ def facts_of(target: Target) -> dict[str, Any]:
     return {
         "operators": [
             {"name": each.name, "schema": each.schema, "place": each.place}
-            for each in checked_operators(target.subjects)
+            for each in list_checked_operators(target.subjects)
         ],
         "unreadable": [list(each) for each in target.unreadable],
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,13 @@ from typing_extensions import Self
 from opwright import __version__
 from opwright.check.as_json import outcome_as_json, outcome_from_json
 from opwright.check.known.failures import failures
-from opwright.check.known.ledger import default_ledger, entries_of, first, judged, read_ledger
+from opwright.check.known.ledger import (
+    default_ledger,
+    entries_of,
+    find_first,
+    judge_outcomes,
+    read_ledger,
+)
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Limits, Pool, RefusedError
@@ -53,25 +60,23 @@ class CheckFailedError(Exception):
     """An item failed; the text is for the user."""
 
 
-class Processes:
-    """The processes that workers are forked from; each is started when it is needed first."""
+class Parent:
+    """The process that workers are forked from; it is started when it is needed first."""
 
     def __init__(self) -> None:
         self.stack = ExitStack()
-        self.servers: dict[str, Server] = {}
 
-    def ready(self) -> Ready:
-        """Return what the plain one reports."""
-        self.start("plain")
-        return self.servers["plain"].ready()
+    @cached_property
+    def server(self) -> Server:
+        """The process, which may not be ready."""
+        settings = TwinSettings(memory=MEMORY)
+        # Compilers are imported by the worker that needs them: it serves the whole session.
+        server = Server(launch_environment(os.environ, settings), rows=[NO_COMPILER])
+        return self.stack.enter_context(closing(server))
 
-    def start(self, kind: str) -> None:
-        """Start one unless it is there."""
-        if kind not in self.servers:
-            settings = TwinSettings(memory=MEMORY, guard=True if kind == "guarded" else None)
-            # Compilers are imported by the worker that needs them: it serves the whole session.
-            server = Server(launch_environment(os.environ, settings), rows=[NO_COMPILER])
-            self.servers[kind] = self.stack.enter_context(closing(server))
+    def close(self) -> None:
+        """End the process and what it forked."""
+        self.stack.close()
 
 
 @dataclass
@@ -107,14 +112,12 @@ class CheckItem(pytest.Item):
         self,
         *,
         target: Target,
-        processes: Processes,
         operator: CheckedOperator,
         row: CheckedRow,
         **more: Any,  # noqa: ANN401 - pytest's own
     ) -> None:
         super().__init__(**more)
         self.target = target
-        self.processes = processes
         self.operator = operator
         self.row = row
         self.outcomes: list[Outcome] = []
@@ -125,7 +128,6 @@ class CheckItem(pytest.Item):
         cls,
         session: pytest.Session,
         target: Target,
-        processes: Processes,
         operator: CheckedOperator,
         row: CheckedRow,
     ) -> Self:
@@ -136,7 +138,6 @@ class CheckItem(pytest.Item):
             name=name,
             nodeid=name,
             target=target,
-            processes=processes,
             operator=operator,
             row=row,
         )
@@ -152,8 +153,8 @@ class CheckItem(pytest.Item):
         if blocked and earlier:
             pytest.skip(f"another row fails: {blocked[0].outcome.reason}")
         entries = [each for each in self.target.entries if each.is_here(self.target.versions)]
-        known = [(each, entry) for each in found if (entry := first(entries, each))]
-        new = [each for each in found if first(entries, each) is None]
+        known = [(each, entry) for each in found if (entry := find_first(entries, each))]
+        new = [each for each in found if find_first(entries, each) is None]
         if new:
             raise CheckFailedError(failures_text(new).plain)
         if known:
@@ -164,7 +165,6 @@ class CheckItem(pytest.Item):
 
     def examined(self) -> Iterator[Outcome]:
         """Yield the outcomes of the row's columns."""
-        self.processes.start(self.row.process)
         cells = [
             Cell(
                 operator=self.operator.name,
@@ -199,7 +199,7 @@ class ChecksPlugin:
     def __init__(self, targets: Sequence[str], ledger: Path | None = None) -> None:
         self.names = targets
         self.ledger = ledger
-        self.processes = Processes()
+        self.parent = Parent()
         self.targets: list[Target] = []
         # Ledger -> what was run; by xdist from other processes, otherwise from this one.
         self.ran: dict[str, list[Any]] = {}
@@ -208,9 +208,9 @@ class ChecksPlugin:
 
     def load(self) -> None:
         """Load the targets and read their ledgers."""
-        ready = self.processes.ready()
+        ready = self.parent.server.ready()
         for name in self.names:
-            pool = Pool(self.processes.servers, Request(target=name), LIMITS)
+            pool = Pool(self.parent.server, Request(target=name), LIMITS)
             facts = pool.load()
             self.targets.append(
                 Target(
@@ -237,7 +237,7 @@ class ChecksPlugin:
             raise pytest.UsageError(str(error)) from error
         for target in self.targets:
             found = [
-                CheckItem.of(session, target, self.processes, operator, row)
+                CheckItem.of(session, target, operator, row)
                 for operator in target.operators
                 for row in target.ready.rows
             ]
@@ -273,7 +273,7 @@ class ChecksPlugin:
             return
         self.facts |= self.ledgers()
         for file, facts in self.facts.items():
-            self.unexpected += unexpected(file, facts, self.ran.get(file, []))
+            self.unexpected += find_unexpected(file, facts, self.ran.get(file, []))
         if self.unexpected and session.exitstatus in {0, pytest.ExitCode.NO_TESTS_COLLECTED}:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -311,8 +311,8 @@ class ChecksPlugin:
                 terminalreporter.line(each)
 
     def pytest_unconfigure(self) -> None:
-        """End the processes."""
-        self.processes.stack.close()
+        """End the worker processes."""
+        self.parent.close()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:  # noqa: ANN401 - of xdist
@@ -327,8 +327,10 @@ def slim(outcome: Outcome) -> dict[str, Any]:
     return outcome_as_json(replace(outcome, details={}, samples=()))
 
 
-def unexpected(file: str, facts: dict[str, Any], outcomes: list[dict[str, Any]]) -> Sequence[str]:
+def find_unexpected(
+    file: str, facts: dict[str, Any], outcomes: list[dict[str, Any]]
+) -> Sequence[str]:
     """Return the entries of a ledger for what passes."""
     entries = entries_of(Path(file).read_text(encoding="utf-8"), where=file)
     given = [outcome_from_json(each) for each in outcomes]
-    return judged(given, entries, **facts).unexpected
+    return judge_outcomes(given, entries, **facts).unexpected

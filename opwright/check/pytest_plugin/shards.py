@@ -43,8 +43,8 @@ def by_operator(config: pytest.Config, log: Any) -> Any:  # noqa: ANN401 - of xd
 def operator_of(nodeid: str) -> str | None:
     """Return the operator of one of our items; None for a test.
 
-    >>> operator_of("my_ops::scale::numerics"), operator_of("tests/test_scale.py::Test::test_it")
-    ('my_ops::scale', None)
+    >>> operator_of("my_ops::rescale::numerics"), operator_of("tests/test_x.py::Test::test_it")
+    ('my_ops::rescale', None)
     """
     namespace, *rest = nodeid.split("::")
     if namespace.isidentifier() and len(rest) == 2:  # noqa: PLR2004 - operator and row

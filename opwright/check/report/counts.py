@@ -9,9 +9,9 @@ from opwright.check.known.failures import failures
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Outcome
-    from opwright.check.record import Run
+    from opwright.check.record import Record
 
-__all__ = ["ORDER", "cells", "not_applicable", "shown_status"]
+__all__ = ["ORDER", "cells", "choose_status", "count_not_applicable"]
 
 # The worst first; `known` is a failed cell of which the ledger has all.
 ORDER = (
@@ -27,28 +27,28 @@ ORDER = (
 )
 
 
-def cells(run: Run) -> dict[tuple[str, str, str], tuple[str, Outcome]]:
+def cells(record: Record) -> dict[tuple[str, str, str], tuple[str, Outcome]]:
     """Return operator, row, column -> what is shown of the cell, and its outcome."""
     return {
         (each.operator, each.row, each.column): (shown, each)
-        for each, shown in zip(run.outcomes, shown_status(run), strict=True)
+        for each, shown in zip(record.outcomes, choose_status(record), strict=True)
     }
 
 
-def shown_status(run: Run) -> list[str]:
+def choose_status(record: Record) -> list[str]:
     """Return one of ORDER for each outcome."""
-    known = {(each.operator, each.row, each.column, each.kind) for each in run.known}
-    fails = failures(run.outcomes)
+    known = {(each.operator, each.row, each.column, each.kind) for each in record.known}
+    fails = failures(record.outcomes)
     new = {id(each.outcome) for each in fails if each.key not in known}
     old = {id(each.outcome) for each in fails} - new
-    return ["known" if id(each) in old else each.status for each in run.outcomes]
+    return ["known" if id(each) in old else each.status for each in record.outcomes]
 
 
-def not_applicable(run: Run) -> list[tuple[str, list[str], int]]:
+def count_not_applicable(record: Record) -> list[tuple[str, list[str], int]]:
     """Return reasons for which cells do not apply: the reason, its rows, how many cells."""
     rows: dict[str, list[str]] = {}
     count: Counter[str] = Counter()
-    for each in run.outcomes:
+    for each in record.outcomes:
         if each.status == "not applicable":
             count[each.reason] += 1
             named = rows.setdefault(each.reason, [])

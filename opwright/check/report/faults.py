@@ -36,12 +36,12 @@ def faults(failures: Iterable[Failure]) -> list[Fault]:
     grouped: dict[object, list[Failure]] = {}
     for each in failures:
         outcome = each.outcome
-        text = outcome.reason if each.finding is None else said(each.finding)
+        text = outcome.reason if each.finding is None else identify(each.finding)
         key = (outcome.operator, outcome.row, each.kind, text)
         grouped.setdefault(key, []).append(each)
     return [Fault(failures=tuple(group)) for group in grouped.values()]
 
 
-def said(finding: Finding) -> tuple[str, ...]:
+def identify(finding: Finding) -> tuple[str, ...]:
     """Return the identity of a finding; repr, because a sample may hold NaN."""
     return (finding.expected, finding.got, finding.place, finding.fix, repr(finding.sample))

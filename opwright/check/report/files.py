@@ -13,13 +13,13 @@ from opwright.errors import OpwrightError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["STDOUT", "Outputs", "written"]
+__all__ = ["STDOUT", "Outputs", "report_unwritable"]
 
 STDOUT = "standard output"
 
 
 @contextmanager
-def written(where: str) -> Iterator[None]:
+def report_unwritable(where: str) -> Iterator[None]:
     """Say where a result cannot be written.
 
     Raises
@@ -55,7 +55,7 @@ class Outputs:
     def one(self, where: str) -> Iterator[None]:
         """Write one result, and keep its error for the end."""
         try:
-            with written(where):
+            with report_unwritable(where):
                 yield
         except OpwrightError as error:
             self.error = self.error or error

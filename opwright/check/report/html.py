@@ -15,19 +15,19 @@ import jinja2
 from markupsafe import Markup
 
 from opwright.check.known.failures import is_passed, new_failures
-from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
+from opwright.check.report.counts import ORDER, cells, choose_status, count_not_applicable
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
-from opwright.check.report.source import raised_at, source_line
+from opwright.check.report.source import find_raise, source_line
 from opwright.check.samples.text import describe
-from opwright.errors import counted
+from opwright.errors import write_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from opwright.check.finding import Finding
     from opwright.check.outcome import Outcome
-    from opwright.check.record import CheckedOperator, KnownFailure, Run
+    from opwright.check.record import CheckedOperator, KnownFailure, Record
     from opwright.check.report.faults import Fault
     from opwright.check.report.source import SourceLine
 
@@ -73,7 +73,7 @@ class Texts:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def page_of(run: Run, *, scripts: Mapping[Key, str] | None = None) -> str:
+def page_of(record: Record, *, scripts: Mapping[Key, str] | None = None) -> str:
     """Return the page of a run.
 
     Parameters
@@ -83,25 +83,25 @@ def page_of(run: Run, *, scripts: Mapping[Key, str] | None = None) -> str:
     """
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((HERE / "page.html").read_text(encoding="utf-8"))
-    numbers = {key: number for number, key in enumerate(cells(run))}
-    count = Counter(shown_status(run))
+    numbers = {key: number for number, key in enumerate(cells(record))}
+    count = Counter(choose_status(record))
     return template.render(
-        run=run,
-        is_passed=is_passed(run),
-        verdict=verdict(run),
+        run=record,
+        is_passed=is_passed(record),
+        verdict=verdict(record),
         size=", ".join(
-            counted(len(given), what) or f"no {what}s"
-            for given, what in ((run.operators, "operator"), (run.rows, "row"))
+            write_count(len(given), what) or f"no {what}s"
+            for given, what in ((record.operators, "operator"), (record.rows, "row"))
         ),
         statuses=[
             {"name": each, "css": css(each), "mark": SHOWN[each], "count": count[each]}
             for each in ORDER
             if count[each]
         ],
-        lines=list(lines(run, numbers)),
-        faults=[fault_of(each, numbers, scripts or {}) for each in faults(new_failures(run))],
-        reasons=not_applicable(run),
-        data=data_of(run, scripts or {}),
+        lines=list(lines(record, numbers)),
+        faults=[fault_of(each, numbers, scripts or {}) for each in faults(new_failures(record))],
+        reasons=count_not_applicable(record),
+        data=data_of(record, scripts or {}),
         # Our own file, which has no "</script".
         script=Markup((HERE / "page.js").read_text(encoding="utf-8")),  # noqa: S704
     )
@@ -112,25 +112,25 @@ def css(status: str) -> str:
     return {"out of memory": "memory", "not applicable": "inapplicable"}.get(status, status)
 
 
-def verdict(run: Run) -> str:
+def verdict(record: Record) -> str:
     """Say in a few words what became of the run."""
-    new = len(new_failures(run))
+    new = len(new_failures(record))
     parts = [
-        counted(new, "failure"),
-        counted(len(run.known), "known failure"),
-        counted(len(run.unexpected), "unexpected pass", "unexpected passes"),
+        write_count(new, "failure"),
+        write_count(len(record.known), "known failure"),
+        write_count(len(record.unexpected), "unexpected pass", "unexpected passes"),
     ]
     text = ", ".join(filter(None, parts))
     return text or "nothing was found"
 
 
-def lines(run: Run, numbers: Mapping[tuple[str, str, str], int]) -> Iterator[Line]:
+def lines(record: Record, numbers: Mapping[tuple[str, str, str], int]) -> Iterator[Line]:
     """Yield the lines of the matrix."""
-    shown = cells(run)
-    for operator in run.operators:
+    shown = cells(record)
+    for operator in record.operators:
         made = []
         seconds = 0.0
-        for row in run.rows:
+        for row in record.rows:
             for column in row.columns:
                 key = (operator.name, row.name, column)
                 cell = Cell(row=row.name, column=column, is_first=column == row.columns[0])
@@ -185,28 +185,28 @@ def pairs(given: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def places(finding: Finding) -> list[tuple[str, SourceLine]]:
     """Return the places of a finding with their lines."""
-    raised = raised_at(finding.trace)
+    raised = find_raise(finding.trace)
     found = [("at", source_line(finding.place))]
     return found if raised is None else [*found, ("raised at", source_line(raised))]
 
 
-def data_of(run: Run, scripts: Mapping[Key, str]) -> dict[str, Json]:
+def data_of(record: Record, scripts: Mapping[Key, str]) -> dict[str, Json]:
     """Return what the page's script shows: cells by their number."""
     texts = Texts()
-    operators = {each.name: number for number, each in enumerate(run.operators)}
-    rows = {each.name: number for number, each in enumerate(run.rows)}
-    known = {(each.operator, each.row, each.column, each.kind): each for each in run.known}
+    operators = {each.name: number for number, each in enumerate(record.operators)}
+    rows = {each.name: number for number, each in enumerate(record.rows)}
+    known = {(each.operator, each.row, each.column, each.kind): each for each in record.known}
     found = [
         cell_of(outcome, status, texts, known, scripts)
         | {"operator": operators[outcome.operator], "row": rows[outcome.row]}
-        for status, outcome in cells(run).values()
+        for status, outcome in cells(record).values()
     ]
     return {
         "operators": [
             {"name": each.name, "schema": each.schema, "place": each.place}
-            for each in run.operators
+            for each in record.operators
         ],
-        "rows": [{"name": each.name, "title": each.title} for each in run.rows],
+        "rows": [{"name": each.name, "title": each.title} for each in record.rows],
         "marks": {each: {"mark": SHOWN[each], "css": css(each)} for each in ORDER},
         "bad": [each for each in BAD if each != "known"],
         "cells": found,

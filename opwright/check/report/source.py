@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SourceLine", "raised_at", "source_line", "without_controls"]
+__all__ = ["SourceLine", "escape_controls", "find_raise", "source_line"]
 
 FRAME = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
 # Folders whose frames say nothing of the user's code.
@@ -37,15 +37,15 @@ def source_line(place: str) -> SourceLine:
     where, comma, more = place.partition(", ")
     file, colon, digits = where.rpartition(":")
     if not colon or not digits.isdecimal():
-        return SourceLine(without_controls(shortened(where) + comma + more), 0, "")
+        return SourceLine(escape_controls(shorten(where) + comma + more), 0, "")
     number = int(digits)
     linecache.checkcache(file)
     text = linecache.getline(file, number).rstrip()
-    shown = f"{shortened(file)}:{number}{comma}{more}"
-    return SourceLine(without_controls(shown), number, without_controls(text.expandtabs(4)))
+    shown = f"{shorten(file)}:{number}{comma}{more}"
+    return SourceLine(escape_controls(shown), number, escape_controls(text.expandtabs(4)))
 
 
-def raised_at(trace: str) -> str | None:
+def find_raise(trace: str) -> str | None:
     """Return the place in the user's code from which an exception of a traceback came."""
     places = [
         f"{file}:{line}"
@@ -55,17 +55,17 @@ def raised_at(trace: str) -> str | None:
     return places[-1] if places else None
 
 
-def shortened(file: str) -> str:
+def shorten(file: str) -> str:
     """Return a path relative to the working directory if it is in it."""
     path = Path(file)
     folder = Path.cwd()
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
 
 
-def without_controls(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Return a text that does nothing to a terminal: control characters as escapes.
 
-    >>> without_controls("red: \x1b[31m")
+    >>> escape_controls("red: \x1b[31m")
     'red: \\x1b[31m'
     """
     return "".join(

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from opwright.check.known.failures import new_failures
-from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
+from opwright.check.report.counts import ORDER, cells, choose_status, count_not_applicable
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
-from opwright.check.report.source import raised_at, source_line, without_controls
+from opwright.check.report.source import escape_controls, find_raise, source_line
 from opwright.check.samples.text import describe
-from opwright.errors import counted
+from opwright.errors import write_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from opwright.check.finding import Finding
     from opwright.check.known.failures import Failure
-    from opwright.check.record import Run
+    from opwright.check.record import Record
     from opwright.check.report.faults import Fault
 
-__all__ = ["WIDTH", "failures_text", "run_text"]
+__all__ = ["WIDTH", "failures_text", "record_text"]
 
 WIDTH = 100
 LABEL = 13  # columns for `expected:` and the like
@@ -44,8 +44,11 @@ STYLES = {
 }
 
 
-def run_text(
-    run: Run, *, scripts: Mapping[tuple[str, str, str, str], str] | None = None, width: int = WIDTH
+def record_text(
+    record: Record,
+    *,
+    scripts: Mapping[tuple[str, str, str, str], str] | None = None,
+    width: int = WIDTH,
 ) -> Text:
     """Return the text of a run.
 
@@ -56,13 +59,13 @@ def run_text(
     width
         Where long lines are broken, in characters.
     """
-    new = new_failures(run)
+    new = new_failures(record)
     parts = [
         *([failures_text(new, scripts=scripts, width=width)] if new else []),
-        *([unexpected_text(run)] if run.unexpected else []),
-        *([known_text(run)] if run.known else []),
-        *([table(run)] if new or run.known else []),
-        summary(run, width=width),
+        *([render_unexpected(record)] if record.unexpected else []),
+        *([render_known(record)] if record.known else []),
+        *([table(record)] if new or record.known else []),
+        summary(record, width=width),
     ]
     return Text("\n\n").join(parts)
 
@@ -88,21 +91,21 @@ def fault_lines(
     outcome = failure.outcome
     columns = ", ".join(fault.columns)
     yield Text.assemble(
-        (without_controls(outcome.operator), "bold"),
+        (escape_controls(outcome.operator), "bold"),
         f"  {outcome.row} [{columns}]  ",
         (failure.kind, STYLES["failed"]),
     )
     if failure.finding is None:
-        yield from labelled("", ending(failure), width=width)
+        yield from label_text("", describe_failure_end(failure), width=width)
     else:
-        yield from labelled("", failure.finding.kind.title, width=width)
+        yield from label_text("", failure.finding.kind.title, width=width)
         yield from finding_lines(failure.finding, width=width)
     script = next((scripts[each.key] for each in fault.failures if each.key in scripts), None)
     if script is not None:
-        yield from labelled("repro", script, width=width)
+        yield from label_text("repro", script, width=width)
 
 
-def ending(failure: Failure) -> str:
+def describe_failure_end(failure: Failure) -> str:
     """Say how a cell ended that did not come to its end."""
     status = failure.outcome.status
     said = {
@@ -118,78 +121,78 @@ def ending(failure: Failure) -> str:
 def finding_lines(finding: Finding, *, width: int) -> Iterator[Text]:
     """Yield what a finding says."""
     if finding.sample is not None:
-        yield from labelled("sample", describe(finding.sample), width=width)
-    yield from labelled("expected", finding.expected, width=width)
-    yield from labelled("got", finding.got, width=width)
+        yield from label_text("sample", describe(finding.sample), width=width)
+    yield from label_text("expected", finding.expected, width=width)
+    yield from label_text("got", finding.got, width=width)
     yield from place_lines("at", finding.place)
-    raised = raised_at(finding.trace)
+    raised = find_raise(finding.trace)
     if raised is not None:
         yield from place_lines("raised at", raised)
-    yield from labelled("fix", finding.fix, width=width)
+    yield from label_text("fix", finding.fix, width=width)
 
 
 def place_lines(label: str, place: str) -> Iterator[Text]:
     """Yield a place and the line that stands there."""
     line = source_line(place)
-    yield from labelled(label, line.place, width=0)
+    yield from label_text(label, line.place, width=0)
     if line.text.strip():
         yield Text(f"{'':{LABEL}}{line.number} | {line.text}", style="cyan")
 
 
-def labelled(label: str, text: str, *, width: int) -> Iterator[Text]:
+def label_text(label: str, text: str, *, width: int) -> Iterator[Text]:
     """Yield a text behind its label, broken at the width; 0 leaves its lines as they are."""
     name = f"{label}:" if label else ""
     first = f"  {name:{LABEL - 2}}" if label else "  "
     rest = " " * len(first)  # of the lines behind the first
     lines = [
         part
-        for line in without_controls(text).splitlines() or [""]
-        for part in wrapped(line, width - len(first) if width else 0)
+        for line in escape_controls(text).splitlines() or [""]
+        for part in wrap(line, width - len(first) if width else 0)
     ]
     for number, line in enumerate(lines):
         indent = rest if number else first
         yield Text.assemble((indent, "dim"), line)
 
 
-def wrapped(line: str, width: int) -> list[str]:
+def wrap(line: str, width: int) -> list[str]:
     """Break a line between words; what is indented, as a traceback, stays as it is."""
     if not width or len(line) <= width or line.startswith(" "):
         return [line]
     return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False)
 
 
-def unexpected_text(run: Run) -> Text:
+def render_unexpected(record: Record) -> Text:
     """Return what is out of date in the ledger."""
     head = Text("unexpected passes: remove these entries from the ledger", style="bold red")
-    return Text("\n").join([head, *(Text(f"  {without_controls(e)}") for e in run.unexpected)])
+    return Text("\n").join([head, *(Text(f"  {escape_controls(e)}") for e in record.unexpected)])
 
 
-def known_text(run: Run) -> Text:
+def render_known(record: Record) -> Text:
     """Return the known failures and their reasons."""
     lines = [Text("known failures", style="bold")]
-    for each in run.known:
+    for each in record.known:
         issue = "" if each.issue is None else f" ({each.issue})"
         text = f"  {each.operator} {each.row}/{each.kind} [{each.column}]: {each.reason}{issue}"
-        lines.append(Text(without_controls(text)))
+        lines.append(Text(escape_controls(text)))
     return Text("\n").join(lines)
 
 
-def table(run: Run) -> Text:
+def table(record: Record) -> Text:
     """Return a line per operator that has not passed, with a mark per row: its worst column."""
-    shown = {key: status for key, (status, _) in cells(run).items()}
+    shown = {key: status for key, (status, _) in cells(record).items()}
     of: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for (operator, row, _), status in shown.items():
         of[operator, row].append(status)
-    rows = [each.name for each in run.rows]
-    names = list(dict.fromkeys(each.operator for each in run.outcomes))
+    rows = [each.name for each in record.rows]
+    names = list(dict.fromkeys(each.operator for each in record.outcomes))
     bad_names = [name for (name, _), statuses in of.items() if set(statuses) & set(BAD)]
     length = min(max(map(len, bad_names), default=0), 48)
     used = [status for status in ORDER if status in shown.values()]
     legend = [Text.assemble((MARKS[each], STYLES[each]), f" {each}") for each in used]
     lines = [Text("operators x rows: ", style="bold") + Text("  ").join(legend)]
     for name in names:
-        statuses = {row: worst(of[name, row]) for row in rows}
-        line = Text.assemble(f"  {without_controls(name):{length}}  ")
+        statuses = {row: find_worst(of[name, row]) for row in rows}
+        line = Text.assemble(f"  {escape_controls(name):{length}}  ")
         for status in statuses.values():
             line.append(MARKS.get(status, " "), STYLES.get(status))
         bad = [row for row, status in statuses.items() if status in BAD]
@@ -197,30 +200,30 @@ def table(run: Run) -> Text:
             lines.append(line.append(f"  {', '.join(bad)}"))
     sound = len(names) + 1 - len(lines)
     if sound:
-        lines.append(Text(f"  {counted(sound, 'operator')} with nothing of this"))
+        lines.append(Text(f"  {write_count(sound, 'operator')} with nothing of this"))
     return Text("\n").join(lines)
 
 
-def worst(statuses: Iterable[str]) -> str:
+def find_worst(statuses: Iterable[str]) -> str:
     """Return the worst of statuses; nothing for none."""
     return min(statuses, key=ORDER.index, default="")
 
 
-def summary(run: Run, *, width: int) -> Text:
+def summary(record: Record, *, width: int) -> Text:
     """Return the counts, and why cells do not apply."""
-    count = Counter(shown_status(run))
-    operators = len({each.operator for each in run.outcomes})
+    count = Counter(choose_status(record))
+    operators = len({each.operator for each in record.outcomes})
     parts: Sequence[Text] = [
         Text(f"{count[status]} {status}", style=STYLES[status]) for status in ORDER if count[status]
     ]
     head = Text.assemble(
-        f"{counted(operators, 'operator') or 'no operators'}, ",
-        f"{counted(len(run.rows), 'row') or 'no rows'}: ",
+        f"{write_count(operators, 'operator') or 'no operators'}, ",
+        f"{write_count(len(record.rows), 'row') or 'no rows'}: ",
         Text(", ").join(parts),
-        f" in {run.seconds:.1f} s",
+        f" in {record.seconds:.1f} s",
     )
     lines = [head]
-    for reason, rows, number in not_applicable(run):
-        text = f"not applicable, {counted(number, 'cell')} of {', '.join(rows)}: {reason}"
-        lines += list(labelled("", text, width=width))
+    for reason, rows, number in count_not_applicable(record):
+        text = f"not applicable, {write_count(number, 'cell')} of {', '.join(rows)}: {reason}"
+        lines += list(label_text("", text, width=width))
     return Text("\n").join(lines)

@@ -42,8 +42,10 @@ def arguments_lines(sample: Sample, schema: Schema) -> list[str]:
     for each in found:
         value = given[each.name]
         if each in tensors:
-            lines += [f"    {line}" for line in made_lines(local(each.name), value, each)]
-            values.append(f"{each.name!r}: {local(each.name)}")
+            lines += [
+                f"    {line}" for line in write_made_lines(name_local(each.name), value, each)
+            ]
+            values.append(f"{each.name!r}: {name_local(each.name)}")
         else:
             shown = text(value, each, has_tensors=bool(tensors))
             values.append(f"{each.name!r}: {shown}")
@@ -56,16 +58,16 @@ def arguments_lines(sample: Sample, schema: Schema) -> list[str]:
     return [*lines, f"    return {{{', '.join(values)}}}"]
 
 
-def local(name: str) -> str:
+def name_local(name: str) -> str:
     """Return the name of the variable for an argument."""
     return f"{name}_" if keyword.iskeyword(name) or name in TAKEN else name
 
 
-def made_lines(name: str, value: Value, argument: Argument) -> list[str]:
+def write_made_lines(name: str, value: Value, argument: Argument) -> list[str]:
     """Return what makes a value with tensors: two lines for one tensor that is laid out."""
     if isinstance(value, TensorSpec):
-        made = f"{dense(value)}.to(device)"
-        laid = laid_out(name, value)
+        made = f"{write_dense(value)}.to(device)"
+        laid = write_laid_out(name, value)
         return [f"{name} = {made}", *([f"{name} = {laid}"] if laid != name else [])]
     return [f"{name} = {text(value, argument, has_tensors=True)}"]
 
@@ -107,64 +109,67 @@ def number_text(value: bool | complex | str | None) -> str:  # noqa: FBT001 - an
 
 def tensor_text(spec: TensorSpec) -> str:
     """Return a tensor as Python."""
-    return laid_out(f"{dense(spec)}.to(device)", spec)
+    return write_laid_out(f"{write_dense(spec)}.to(device)", spec)
 
 
-def dense(spec: TensorSpec) -> str:
+def write_dense(spec: TensorSpec) -> str:
     """Return the contiguous tensor on the CPU, with its values."""
     dtype = spec.dtype or "float32"
+    if spec.values is not None:
+        numbers = ", ".join(map(number_text, spec.values))
+        return f"torch.tensor([{numbers}]).reshape({spec.shape}).to(torch.{dtype})"
     if dtype.startswith("complex"):
-        part = dense(TensorSpec(shape=spec.shape, low=spec.low, high=spec.high))
-        return f"torch.complex({part}, {part})" + converted(dtype, "complex64")
+        part = write_dense(TensorSpec(shape=spec.shape, low=spec.low, high=spec.high))
+        return f"torch.complex({part}, {part})" + write_conversion(dtype, "complex64")
     if dtype.startswith(FLOATING):
         low = -1.0 if spec.low is None else spec.low
         high = 1.0 if spec.high is None else spec.high
         bounds = f"{number_text(low)}, {number_text(high)}"
         made = f"torch.empty({spec.shape}).uniform_({bounds}, generator=generator)"
-        return made + converted(dtype, "float32")
+        return made + write_conversion(dtype, "float32")
     least = 0 if spec.low is None else int(spec.low)
     most = (1 if dtype == "bool" else 9) if spec.high is None else int(spec.high)
     made = f"torch.randint({least}, {most + 1}, {spec.shape}, generator=generator)"
-    return made + converted(dtype, "int64")
+    return made + write_conversion(dtype, "int64")
 
 
-def converted(dtype: str, made: str) -> str:
+def write_conversion(dtype: str, made: str) -> str:
     """Return the conversion from the dtype in which values are made."""
     return "" if dtype == made else f".to(torch.{dtype})"
 
 
-def laid_out(made: str, spec: TensorSpec) -> str:
+def write_laid_out(made: str, spec: TensorSpec) -> str:
     """Return a tensor with the layout of its description."""
     shape, rank = spec.shape, len(spec.shape)
     elements = reduce(mul, shape, 1)
     match spec.layout:
         case "transposed" if rank > 1:
-            return permuted(made, [*range(rank - 2), rank - 1, rank - 2])
+            return write_permuted(made, [*range(rank - 2), rank - 1, rank - 2])
         case "reversed" if rank > 1:
-            return permuted(made, list(reversed(range(rank))))
+            return write_permuted(made, list(reversed(range(rank))))
         case "channels_last" if rank > 3:  # noqa: PLR2004 - N, C and at least two more
-            return permuted(made, [0, *range(2, rank), 1])
+            return write_permuted(made, [0, *range(2, rank), 1])
         case "offset":
-            whole = filled(spec, (elements + 1,))
+            whole = write_filled(spec, (elements + 1,))
             return f"{whole}[1:].view({shape}).copy_({made})"
         case "sliced" if rank > 1:
-            return f"{filled(spec, (*shape[:-1], shape[-1] + 3))}[..., 1:-2].copy_({made})"
+            return f"{write_filled(spec, (*shape[:-1], shape[-1] + 3))}[..., 1:-2].copy_({made})"
         case "strided" if rank:
-            return f"{filled(spec, (*shape[:-1], 2 * shape[-1]))}[..., ::2].copy_({made})"
+            return f"{write_filled(spec, (*shape[:-1], 2 * shape[-1]))}[..., ::2].copy_({made})"
         case "expanded" if any(size > 1 for size in shape) and elements:
             axis = next(axis for axis, size in enumerate(shape) if size > 1)
             return f"{made}.narrow({axis}, 0, 1).clone().expand({shape})"
     return made
 
 
-def permuted(made: str, axes: Sequence[int]) -> str:
+def write_permuted(made: str, axes: Sequence[int]) -> str:
     """Return a tensor whose axes lie in memory in this order."""
     back = sorted(range(len(axes)), key=axes.__getitem__)
     there, here = (", ".join(map(str, each)) for each in (axes, back))
     return f"{made}.permute({there}).contiguous().permute({here})"
 
 
-def filled(spec: TensorSpec, shape: tuple[int, ...]) -> str:
+def write_filled(spec: TensorSpec, shape: tuple[int, ...]) -> str:
     """Return a tensor of what should never be read."""
     dtype = spec.dtype or "float32"
     value = "torch.nan" if dtype.startswith((*FLOATING, "complex")) else "1"

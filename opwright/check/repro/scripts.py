@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.check.known.failures import new_failures
-from opwright.check.report.source import without_controls
+from opwright.check.report.source import escape_controls
 from opwright.check.repro.arguments import arguments_lines
 from opwright.check.samples.text import describe
 from opwright.kit.declare.schema_text import parse_schema
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.known.failures import Failure
-    from opwright.check.record import Run
+    from opwright.check.record import Record
     from opwright.check.request import Request
     from opwright.kit.declare.schema import Schema
 
@@ -35,7 +35,7 @@ Key: TypeAlias = "tuple[str, str, str, str]"
 LONGEST = 1000  # characters of what was expected and got
 
 
-def write_scripts(folder: Path, run: Run, request: Request) -> dict[Key, str]:
+def write_scripts(folder: Path, record: Record, request: Request) -> dict[Key, str]:
     """Write a script for each new failure of a run; return failure -> its path.
 
     Scripts of an earlier run are removed if what they show does not fail any more.
@@ -45,17 +45,17 @@ def write_scripts(folder: Path, run: Run, request: Request) -> dict[Key, str]:
     EditedFilesError, LeavesFolderError, WriteError
         OPW-B001, OPW-B023, OPW-B002: nothing that somebody else wrote or changed is overwritten.
     """
-    scripts = scripts_of(run, request)
+    scripts = scripts_of(record, request)
     write_tree(folder, dict(scripts.values()))
     return {key: str(folder / name) for key, (name, _) in scripts.items()}
 
 
-def scripts_of(run: Run, request: Request) -> dict[Key, tuple[str, str]]:
+def scripts_of(record: Record, request: Request) -> dict[Key, tuple[str, str]]:
     """Return failure -> the name and the text of its script."""
-    schemas = {each.name: each.schema for each in run.operators}
-    guarded = {each.name for each in run.rows if each.process == "guarded"}
+    schemas = {each.name: each.schema for each in record.operators}
+    guarded = {each.name for each in record.rows if each.process == "guarded"}
     scripts: dict[Key, tuple[str, str]] = {}
-    for each in new_failures(run):
+    for each in new_failures(record):
         operator = each.outcome.operator
         if each.key not in scripts and operator in schemas:
             schema = parse_schema(schemas[operator], where=operator)
@@ -89,15 +89,17 @@ def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) 
         parts += replay(failure, request, [])
     elif is_asserted(lines) or finding.trace:
         needs_subject = any(re.search(r"\b(subject|reference)\b", line) for line in lines)
-        parts += loading(failure, request, needs_subject=needs_subject)
-        shown = asserting(lines) if finding.trace else lines
-        parts += [*made(finding, schema), "\n".join(shown)]
+        parts += write_loading(failure, request, needs_subject=needs_subject)
+        shown = write_assertion(lines) if finding.trace else lines
+        parts += [*write_arguments(finding, schema), "\n".join(shown)]
     else:  # lines that call the operator, and the row, which sees what is wrong
-        parts += replay(failure, request, [*made(finding, schema), "\n".join(asserting(lines))])
+        parts += replay(
+            failure, request, [*write_arguments(finding, schema), "\n".join(write_assertion(lines))]
+        )
     return "\n\n".join(parts) + "\n"
 
 
-def made(finding: Finding, schema: Schema) -> list[str]:
+def write_arguments(finding: Finding, schema: Schema) -> list[str]:
     """Return what makes the arguments, if there are some."""
     if finding.sample is None:
         return []
@@ -112,7 +114,7 @@ def is_asserted(lines: list[str]) -> bool:
         return False
 
 
-def asserting(lines: list[str]) -> list[str]:
+def write_assertion(lines: list[str]) -> list[str]:
     """Return lines that end in an assertion, where an exception is the fault."""
     return [
         "try:",
@@ -139,11 +141,11 @@ def header(failure: Failure, name: str) -> str:
             f"fix:      {finding.fix}",
         ]
     lines += ["", f"opwright run -- python {name}"]
-    text = without_controls("\n".join(lines)).replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    text = escape_controls("\n".join(lines)).replace("\\", "\\\\").replace('"""', r"\"\"\"")
     return f'"""{text}\n"""'
 
 
-def loading(failure: Failure, request: Request, *, needs_subject: bool) -> Iterator[str]:
+def write_loading(failure: Failure, request: Request, *, needs_subject: bool) -> Iterator[str]:
     """Yield the imports, and what loads the operators and names the one."""
     name = failure.outcome.operator
     namespace, _, rest = name.partition("::")

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.check.finding import Kind
-from opwright.check.observe.memory import Form, identity, labelled, shares
+from opwright.check.observe.memory import Form, identity, label_tensors, share_memory
 from opwright.check.observe.tensors import base
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError
-from opwright.check.subject import packed_results
+from opwright.check.subject import pack_results
 
 if TYPE_CHECKING:
     import torch
@@ -83,29 +83,31 @@ def run(context: RowContext) -> None:
                 raise
             expected = "results with memory of their own"
             return context.finding(ALIASED, expected=expected, got=str(error), sample=sample)
-        return judged(context, sample, values, returned)
+        return judge_memory(context, sample, values, returned)
 
     context.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
 
 
-def judged(context: RowContext, sample: Sample, values: Values, returned: object) -> Finding | None:
+def judge_memory(
+    context: RowContext, sample: Sample, values: Values, returned: object
+) -> Finding | None:
     """Return what is wrong with the memory of results."""
     schema = context.subject.schema
     names = schema.output_names()
-    results = packed_results(returned, len(names))
-    owners = [(f"argument {label}", tensor) for _, label, tensor in labelled(values)]
+    results = pack_results(returned, len(names))
+    owners = [(f"argument {label}", tensor) for _, label, tensor in label_tensors(values)]
     for index, (name, result) in enumerate(zip(names, schema.results, strict=True)):
         argument = schema.aliased_argument(result)
-        for _, label, tensor in labelled({name: results[index]}):
+        for _, label, tensor in label_tensors({name: results[index]}):
             if argument is not None:
                 if not is_of(tensor, argument, values):
                     return other_tensor(context, sample, label, tensor, argument, values)
                 continue
             if result.alias is not None:
                 continue  # of no argument: row schema reports it
-            other = next((owner for owner, memory in owners if shares(tensor, memory)), None)
+            other = next((owner for owner, memory in owners if share_memory(tensor, memory)), None)
             if other is not None:
-                return aliased(context, sample, label, other, index)
+                return report_alias(context, sample, label, other, index)
             wasted = tensor.untyped_storage().nbytes() - tensor.numel() * tensor.element_size()
             if wasted > max(SPARE, tensor.numel() * tensor.element_size()) and is_plain(tensor):
                 return workspace(context, sample, label, tensor)
@@ -115,7 +117,7 @@ def judged(context: RowContext, sample: Sample, values: Values, returned: object
 
 def is_of(tensor: torch.Tensor, argument: Argument, values: Values) -> bool:
     """Return whether a result is the argument, or a view of it if the annotation has no write."""
-    for _, _, given in labelled({argument.name: values[argument.name]}):
+    for _, _, given in label_tensors({argument.name: values[argument.name]}):
         same = Form.of(tensor) == Form.of(given) or not argument.is_written
         if identity(tensor) == identity(given) and same:
             return True
@@ -136,7 +138,9 @@ def is_plain(tensor: torch.Tensor) -> bool:
     return plain
 
 
-def aliased(context: RowContext, sample: Sample, label: str, other: str, index: int) -> Finding:
+def report_alias(
+    context: RowContext, sample: Sample, label: str, other: str, index: int
+) -> Finding:
     """Return the finding of a result with the memory of another tensor."""
     kind, name = other.split(" ", 1)
     written = context.subject.schema.argument(base(name))
@@ -176,7 +180,7 @@ def other_tensor(
     values: Values,
 ) -> Finding:
     """Return the finding of a result that is not the argument."""
-    given = next(labelled({argument.name: values[argument.name]}), None)
+    given = next(label_tensors({argument.name: values[argument.name]}), None)
     form = "None" if given is None else str(Form.of(given[2]))
     return context.finding(
         NO_ALIAS,

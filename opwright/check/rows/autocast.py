@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import on_device, replaced, tensor_arguments
+from opwright.check.observe.tensors import move_to_device, replace_tensors, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
@@ -91,7 +91,7 @@ def run(context: RowContext) -> None:
 def compare(context: RowContext, sample: Sample, device: str, dtype: torch.dtype) -> Finding | None:
     """Compare a call under autocast with one on converted arguments."""
     subject = context.subject
-    known = knows(subject)
+    known = is_rule_known(subject)
     with torch.autocast(device, enabled=False):
         wanted = plain(context, sample, device, dtype) if known else None
     values = context.arguments(sample, device)
@@ -120,7 +120,7 @@ def compare(context: RowContext, sample: Sample, device: str, dtype: torch.dtype
             if got[result].dtype is not want.dtype:
                 return context.finding(
                     DTYPE,
-                    expected=f"{result} of {want.dtype} {call} and {said(subject)}",
+                    expected=f"{result} of {want.dtype} {call} and {describe_rule(subject)}",
                     got=str(got[result].dtype),
                     sample=sample,
                     script=(*lines, f"assert got.dtype is {want.dtype}, got.dtype"),
@@ -131,14 +131,15 @@ def compare(context: RowContext, sample: Sample, device: str, dtype: torch.dtype
             if text is not None:
                 return context.finding(
                     VALUES,
-                    expected=f"{result} as without autocast, on arguments as {said(subject)}",
+                    expected=f"{result} as without autocast, on arguments as "
+                    f"{describe_rule(subject)}",
                     got=f"{text} {call}",
                     sample=sample,
                 )
     return compare_fake(context, sample, device, dtype, {n: t.dtype for n, t in got.items()})
 
 
-def knows(subject: Subject) -> bool:
+def is_rule_known(subject: Subject) -> bool:
     """Return whether it is known what the operator must do under autocast."""
     if subject.operator.autocast is not None:
         return True
@@ -148,7 +149,7 @@ def knows(subject: Subject) -> bool:
     return subject.operator.call is not False
 
 
-def said(subject: Subject) -> str:
+def describe_rule(subject: Subject) -> str:
     """Say what the declaration says."""
     rule = subject.operator.autocast
     return "no rule" if rule is None else f"autocast={rule!r}"
@@ -169,7 +170,7 @@ def plain(
 ) -> dict[str, torch.Tensor] | None:
     """Call the operator without autocast on arguments that are converted; None if that raises."""
     subject = context.subject
-    values = converted(subject, context.arguments(sample, device), device, dtype)
+    values = convert(subject, context.arguments(sample, device), device, dtype)
     try:
         returned = context.call(values, sample)
     except EagerCallError:
@@ -180,7 +181,7 @@ def plain(
     return flat(subject.computed(returned, values))
 
 
-def converted(subject: Subject, values: Values, device: str, dtype: torch.dtype) -> Values:
+def convert(subject: Subject, values: Values, device: str, dtype: torch.dtype) -> Values:
     """Return arguments as the declared rule converts them."""
     rule = subject.operator.autocast
     if rule is None:
@@ -190,7 +191,7 @@ def converted(subject: Subject, values: Values, device: str, dtype: torch.dtype)
     key = next(key for key, of in AUTOCAST_KEYS.items() if of == device)
     with torch.autocast(device, dtype=dtype):
         to = target(rule, key, [t for t in tensors(values) if is_eligible(t)])
-    return replaced(
+    return replace_tensors(
         values,
         [name for name in names if name not in written],
         lambda _, each: each.to(to) if to is not None and is_eligible(each) else each,
@@ -214,8 +215,8 @@ def compare_fake(
     values = context.arguments(sample, "cpu")
     names = tensor_arguments(subject.schema, values)
     mode = FakeTensorMode()
-    device_values = on_device(values, device)
-    fake = replaced(device_values, names, lambda _, each: mode.from_tensor(each))
+    device_values = move_to_device(values, device)
+    fake = replace_tensors(device_values, names, lambda _, each: mode.from_tensor(each))
     try:
         with mode, torch.autocast(device, dtype=dtype):
             results = flat(subject.computed(subject.call(fake), fake))

@@ -95,7 +95,7 @@ def examine(context: RowContext, sample: Sample) -> Finding | None:
     for mode in guard.MODES:
         got, faults = run_in(context, sample, mode)
         if faults:
-            return outside(context, sample, min(faults, key=severity), mode)
+            return report_outside(context, sample, min(faults, key=severity), mode)
         results.append(got)
     one, other = results
     if first_unequal(one, other) is None:
@@ -106,7 +106,7 @@ def examine(context: RowContext, sample: Sample) -> Finding | None:
             "differ from call to call: whether they depend on unwritten memory is not known"
         )
         return None
-    return unwritten(context, sample, one, other)
+    return report_unwritten(context, sample, one, other)
 
 
 def run_in(context: RowContext, sample: Sample, mode: int) -> tuple[Results, list[Fault]]:
@@ -145,7 +145,7 @@ def severity(fault: Fault) -> int:
     return 2 if fault.what == "stale" else 0 if fault.access == "write" else 1
 
 
-def outside(context: RowContext, sample: Sample, fault: Fault, mode: int) -> Finding:
+def report_outside(context: RowContext, sample: Sample, fault: Fault, mode: int) -> Finding:
     """Make the finding of an access that no operand of the call allows."""
     kind = STALE if fault.what == "stale" else WRITE if fault.access == "write" else READ
     verb = {"read": "reads", "write": "writes", "unknown": "touches"}[fault.access]
@@ -180,7 +180,7 @@ def extent(context: RowContext, sample: Sample, fault: Fault) -> str:
     return f"{fault.size} bytes, {count} of {dtype}, a tensor {list(value.shape)}"
 
 
-def unwritten(context: RowContext, sample: Sample, one: Results, other: Results) -> Finding:
+def report_unwritten(context: RowContext, sample: Sample, one: Results, other: Results) -> Finding:
     """Make the finding of results that depend on memory that nobody has written."""
     name, text = first_unequal(one, other) or ("", "")
     shown = f"{name}: {text}" if text else "other shapes"

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import copied, first_unequal
+from opwright.check.observe.tensors import copy_arguments, first_unequal
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples.specs import element_count, specs_of
@@ -91,24 +91,24 @@ def run(context: RowContext) -> None:
         message = "the CPU has no streams"
         raise NotApplicableError(message)
     examine = examine_streams if context.column == "streams" else examine_threads
-    for sample in chosen(context):  # the smaller one first: a race is not made smaller
+    for sample in choose_samples(context):  # the smaller one first: a race is not made smaller
         found = context.examine(lambda sample: examine(context, sample), sample)
         if found is not None:
             context.findings.append(found)
             return
 
 
-def chosen(context: RowContext) -> list[Sample]:
+def choose_samples(context: RowContext) -> list[Sample]:
     """Return the first sample and a larger one."""
     found = list(context.samples.of({"size", "length"}, 6))
     if not found:
         raise NotApplicableError(context.samples.why_none() or "there are no samples")
     largest = max(found, key=lambda sample: elements(context.arguments(sample, "cpu")))
-    larger = next(filter(None, (enlarged(context, largest, by) for by in (2048, 128))), largest)
+    larger = next(filter(None, (enlarge(context, largest, by) for by in (2048, 128))), largest)
     return [found[0], larger] if larger != found[0] else found[:1]
 
 
-def enlarged(context: RowContext, sample: Sample, factor: int) -> Sample | None:
+def enlarge(context: RowContext, sample: Sample, factor: int) -> Sample | None:
     """Return a sample whose largest size is larger by a factor; None if the rules refuse it."""
     rules = context.subject.rules
     sizes = [size for spec in specs_of(sample) for size in spec.shape]
@@ -121,7 +121,7 @@ def enlarged(context: RowContext, sample: Sample, factor: int) -> Sample | None:
         if not isinstance(value, TensorSpec):
             return value
         shape = tuple(size * factor if size == max(sizes) else size for size in value.shape)
-        return replace(value, shape=shape)
+        return value.with_shape(shape)
 
     if element_count(sample) * factor > MOST_ELEMENTS:
         return None
@@ -166,7 +166,7 @@ def examine_threads(context: RowContext, sample: Sample) -> Finding | None:
     if any(each.wanted is None for each in callers):
         context.details["results"] = "differ from call to call: they are not compared"
     start = time.perf_counter()
-    context.call(copied(callers[0].values), sample)
+    context.call(copy_arguments(callers[0].values), sample)
     each = time.perf_counter() - start
     room = MOST_TOGETHER // max(1, THREADS * elements(callers[0].values))
     rounds = max(LEAST_ROUNDS, min(ROUNDS, room, int(TIME / each / THREADS)))
@@ -200,19 +200,19 @@ def caller(context: RowContext, sample: Sample, index: int) -> Caller:
     values = context.arguments(sample.with_seed(sample.seed + index))
     results = []
     for _ in range(2):
-        given = copied(values)
+        given = copy_arguments(values)
         try:
             returned = context.call(given, sample)
         except EagerCallError:
             if index == 0:
                 raise
             return caller(context, sample, 0)  # its values are not allowed
-        results.append(on_host(context.subject.computed(returned, given)))
+        results.append(copy_to_host(context.subject.computed(returned, given)))
     is_steady = first_unequal(*results) is None
     return Caller(index, values, results[0] if is_steady else None)
 
 
-def on_host(results: dict[str, Any]) -> Results:
+def copy_to_host(results: dict[str, Any]) -> Results:
     """Return copies of results on the CPU."""
     return {name: each.detach().cpu() for name, each in flat(results).items()}
 
@@ -227,7 +227,7 @@ def run_threads(context: RowContext, callers: Sequence[Caller], rounds: int) -> 
         try:
             stream = npu.Stream()
             with npu.stream(stream):
-                given = [copied(one.values) for _ in range(rounds)]
+                given = [copy_arguments(one.values) for _ in range(rounds)]
                 stream.synchronize()
                 arrived.release()
                 start.wait()
@@ -301,8 +301,8 @@ def compare(
 def is_steady(context: RowContext, sample: Sample, one: Caller) -> bool:
     """Return whether a caller still gets what it wants when it calls alone."""
     for _ in range(AGAIN):
-        given = copied(one.values)
-        found = on_host(context.subject.computed(context.call(given, sample), given))
+        given = copy_arguments(one.values)
+        found = copy_to_host(context.subject.computed(context.call(given, sample), given))
         if one.wanted is None or first_unequal(one.wanted, found) is not None:
             context.details["results"] = "differ from call to call: they are not compared"
             return False
@@ -319,7 +319,7 @@ def examine_streams(context: RowContext, sample: Sample) -> Finding | None:
     busy = torch.ones(BUSY, BUSY, device=context.device)
     for attempt in range(TRIES):
         first, second = streams[attempt % 2], streams[(attempt + 1) % 2]
-        given = copied(alone.values)
+        given = copy_arguments(alone.values)
         context.synchronize()
         for _ in range(MATRICES):
             busy = busy @ busy * 0

@@ -22,8 +22,9 @@ from opwright.aclnn.prototype import PrototypeError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
-from opwright.errors import nearest_first
-from opwright.graph_engine import lookup, prototypes
+from opwright.errors import sort_nearest_first
+from opwright.graph_engine import lookup
+from opwright.graph_engine.prototypes import cann
 from opwright.internals.bytecode import find_read_names
 from opwright.internals.modules import GE_CONVERTER
 from opwright.kit.declare.schema import Base
@@ -98,10 +99,10 @@ def converter_of(subject: Subject) -> Callable[..., object] | None:
         return subject.operator.converter
     if subject.facts is not None and not subject.is_foreign:
         return None  # what is registered is derived
-    return registered(subject.overload)
+    return find_registered(subject.overload)
 
 
-def registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
+def find_registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
     """Return the converter that was registered for an operator, as its author wrote it."""
     wrapped = vars(operator).get(GE_CONVERTER)
     return None if wrapped is None else inspect.unwrap(wrapped)
@@ -111,7 +112,7 @@ def examine_packet(context: RowContext) -> None:
     """Look for a converter of the packet, which TorchAir never asks for one."""
     subject = context.subject
     name = subject.operator.schema.name
-    function = registered(dispatcher.packet(subject.namespace, name))
+    function = find_registered(dispatcher.packet(subject.namespace, name))
     if function is not None:
         context.calls += 1
         context.report(
@@ -246,7 +247,7 @@ def examine_nodes(context: RowContext, function: Callable[..., object]) -> None:
         prototype = prototype_of(context.subject, name)
         line = f"{place_of(function)}"
         if prototype is None:
-            known = list(nearest(name))
+            known = list(find_nearest(name))
             context.report(
                 UNKNOWN,
                 expected=f"a type that is known, for example {', '.join(known)}",
@@ -287,9 +288,9 @@ def prototype_of(subject: Subject, name: str) -> Prototype | None:
         return None
 
 
-def nearest(name: str) -> Iterator[str]:
+def find_nearest(name: str) -> Iterator[str]:
     """Yield known types with a like name."""
-    yield from nearest_first(name, prototypes.texts())[:3]
+    yield from sort_nearest_first(name, cann.texts())[:3]
 
 
 ROW = Row(

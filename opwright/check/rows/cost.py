@@ -50,7 +50,7 @@ MEASUREMENTS = 3  # before a ratio above the budget is reported
 def run(context: RowContext) -> None:
     """Measure, and compare with the budget."""
     budget = context.subject.operator.cost_budget
-    sample = smallest(context)
+    sample = find_smallest(context)
     if sample is None:
         raise NotApplicableError(context.samples.why_none() or "there are no samples")
     context.examine(lambda _: None, sample)
@@ -73,14 +73,14 @@ def run(context: RowContext) -> None:
     while budget is not None and ratio > budget and tries < MEASUREMENTS:
         ratio, own, other = min((ratio, own, other), measure(context, operator, peer))
         tries += 1
-    frames, functions = entered(operator)
+    frames, functions = count_calls(operator)
     text = (
         f"{ratio:.2f} times torch.add ({own * 1e6:.1f} and {other * 1e6:.1f} us of processor time "
         f"for each call); {frames} Python frames and {functions} C functions"
     )
     context.synchronize()
     if context.device != "cpu":
-        text += "; it waits for the device" if waits(context, operator) else ""
+        text += "; it waits for the device" if is_waiting(context, operator) else ""
     context.details["cost of a call"] = text
     if budget is None:
         message = f"the declaration has no cost_budget; measured: {text}"
@@ -95,7 +95,7 @@ def run(context: RowContext) -> None:
         )
 
 
-def smallest(context: RowContext) -> Sample | None:
+def find_smallest(context: RowContext) -> Sample | None:
     """Return the sample with the fewest elements that are not none at all."""
 
     def elements(sample: Sample) -> tuple[bool, int]:
@@ -134,7 +134,7 @@ def block(context: RowContext, function: Callable[[], object]) -> float:
     return spent / CALLS
 
 
-def entered(function: Callable[[], object]) -> tuple[int, int]:
+def count_calls(function: Callable[[], object]) -> tuple[int, int]:
     """Return how many Python frames and C functions a call enters, its own frame aside."""
     counts = {"call": 0, "c_call": 0}
 
@@ -151,7 +151,7 @@ def entered(function: Callable[[], object]) -> tuple[int, int]:
     return counts["call"] - 1, counts["c_call"] - 1  # `function` itself, and sys.setprofile
 
 
-def waits(context: RowContext, function: Callable[[], object]) -> bool:
+def is_waiting(context: RowContext, function: Callable[[], object]) -> bool:
     """Return whether a call comes back only when the device has done what is before it."""
     npu = torch.get_device_module(context.device)
     busy = torch.ones(256, 256, device=context.device)

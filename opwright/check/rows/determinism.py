@@ -3,8 +3,9 @@
 The operator is called ten times with equal arguments. Before each call the device memory that it
 will get is filled with another pattern, so that a read of uninitialised memory shows. Then it is
 called with other values of the same shapes, and with the first ones again: what it keeps from one
-call to the next shows there. In the end the calls are repeated under
-torch.use_deterministic_algorithms(True).
+call to the next shows there. The first sample is called up to 1,000 times, as long as that takes a
+fraction of a second: a counter that runs over, or a cache that is full, shows only then. In the end
+the calls are repeated under torch.use_deterministic_algorithms(True).
 
 An operator that is declared with `deterministic=False`, or has the tag nondeterministic_bitwise,
 may differ from call to call; in deterministic mode it must then be deterministic, or raise.
@@ -16,13 +17,14 @@ not.
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import first_unequal, replaced, rolled, tensor_arguments
+from opwright.check.observe.tensors import first_unequal, replace_tensors, roll, tensor_arguments
 from opwright.check.observe.tolerance import difference as apart
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError
@@ -30,7 +32,7 @@ from opwright.check.subject import flat
 from opwright.kit.declare.sample import Tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from opwright.check.finding import Finding
     from opwright.check.row_context import RowContext
@@ -76,6 +78,9 @@ MODE = Kind(
 )
 
 CALLS = 10
+DRAWS = 32  # with one generator: even masks of two elements are not equal so often by chance
+MOST_CALLS = 1000  # of the first sample
+SECONDS = 0.5  # of processor time for these, all threads together
 Results = dict[str, torch.Tensor]
 # By how much a reference in half precision may differ from itself where it sums in another order;
 # a kernel that sums in float32 does not.
@@ -88,27 +93,31 @@ ROUNDED = {
 def run(context: RowContext) -> None:
     """Compare calls."""
     seeded = context.subject.is_seeded
+    long_run: Sample | None = None
     loose = context.subject.is_declared_nondeterministic and not seeded
 
     def examine(sample: Sample) -> Finding | None:
+        nonlocal long_run
         if seeded:
             return examine_seeded(context, sample)
-        found = list(repeated(context, sample))
+        found = list(repeat(context, sample))
         if loose:
             count = sum(first_unequal(found[0], each) is not None for each in found)
             context.details["declared"] = (
                 f"nondeterministic; {count} of {CALLS} results differ from the first"
             )
         elif (text := difference(found)) is not None:
-            return different(context, sample, found, text)
-        return examine_state(context, sample, found[0], loose=loose) or examine_mode(
-            context, sample, loose=loose
-        )
+            return describe_difference(context, sample, found, text)
+        state = examine_state(context, sample, found[0], loose=loose)
+        if state is None and not loose and long_run in (None, sample):
+            long_run = sample
+            state = examine_long_run(context, sample, found[0])
+        return state or examine_mode(context, sample, loose=loose)
 
     context.each(examine, vary={"dtype", "size", "presence", "length"}, examples=3)
 
 
-def repeated(context: RowContext, sample: Sample, count: int = CALLS) -> Iterator[Results]:
+def repeat(context: RowContext, sample: Sample, count: int = CALLS) -> Iterator[Results]:
     """Yield the results of calls with equal arguments, in memory that had other contents before."""
     sizes: list[int] = []
     for index in range(count):
@@ -138,7 +147,7 @@ def difference(found: list[Results]) -> tuple[int, str, str] | None:
     return None
 
 
-def different(
+def describe_difference(
     context: RowContext, sample: Sample, found: list[Results], text: tuple[int, str, str]
 ) -> Finding:
     """Describe how calls differ: by what is kept, by a seed, or in any way."""
@@ -148,7 +157,7 @@ def different(
         return context.finding(
             STATE, expected=f"{CALLS} equal results", got=got, sample=sample, script=SCRIPT
         )
-    again = [with_seed(context, sample, 5) for _ in range(2)]
+    again = [call_with_seed(context, sample, 5) for _ in range(2)]
     fix = None
     if first_unequal(*again) is None:
         fix = "equal seeds give equal results: give the operator the tag nondeterministic_seeded"
@@ -166,7 +175,7 @@ SCRIPT = (
 )
 
 
-def with_seed(context: RowContext, sample: Sample, seed: int) -> Results:
+def call_with_seed(context: RowContext, sample: Sample, seed: int) -> Results:
     """Call the operator after setting the seed of all generators."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -175,9 +184,9 @@ def with_seed(context: RowContext, sample: Sample, seed: int) -> Results:
 
 def examine_seeded(context: RowContext, sample: Sample) -> Finding | None:
     """Compare calls after equal seeds."""
-    first = with_seed(context, sample, 5)
+    first = call_with_seed(context, sample, 5)
     for _ in range(3):
-        unequal = first_unequal(first, with_seed(context, sample, 5))
+        unequal = first_unequal(first, call_with_seed(context, sample, 5))
         if unequal is not None:
             return context.finding(
                 SEED,
@@ -192,7 +201,7 @@ def examine_seeded(context: RowContext, sample: Sample) -> Finding | None:
                     "assert torch.equal(first, second), (first, second)",
                 ),
             )
-    other = with_seed(context, sample, 6)
+    other = call_with_seed(context, sample, 6)
     same = first_unequal(first, other) is None
     context.details["seeds"] = f"two seeds give {'equal' if same else 'different'} results"
     return examine_generator(context, sample, is_random=not same)
@@ -219,7 +228,10 @@ def examine_generator(context: RowContext, sample: Sample, *, is_random: bool) -
         return {name: each.cpu() for name, each in flat(results).items()}
 
     generators = given()
-    first, again = drawn(generators), drawn(given())
+    first = drawn(generators)
+    # Draws of a few bits are often equal: several are compared.
+    others = (drawn(given()) for _ in range(4))
+    unequal = next(filter(None, (first_unequal(first, each) for each in others)), None)
     lines = (
         "def generators():",
         f"    return {{n: torch.Generator('npu').manual_seed(5) for n in {names!r}}}",
@@ -227,7 +239,6 @@ def examine_generator(context: RowContext, sample: Sample, *, is_random: bool) -
         "    result = operator(**arguments('npu'), **given)",
         "    return result if isinstance(result, torch.Tensor) else result[0]",
     )
-    unequal = first_unequal(first, again)
     if unequal is not None:
         return context.finding(
             GENERATOR,
@@ -236,7 +247,11 @@ def examine_generator(context: RowContext, sample: Sample, *, is_random: bool) -
             sample=sample,
             script=(*lines, "assert torch.equal(draw(generators()), draw(generators()))"),
         )
-    if is_random and first and first_unequal(first, drawn(generators)) is None:
+    if (
+        is_random
+        and first
+        and all(first_unequal(first, drawn(generators)) is None for _ in range(DRAWS))
+    ):
         return context.finding(
             REPEATS,
             expected="other numbers in the second call with one generator",
@@ -258,15 +273,55 @@ def examine_state(
     if context.subject.reference is None:
         return None
 
-    def other_values(device: str) -> Values:
-        values = context.arguments(sample, device)
-        names = tensor_arguments(context.subject.schema, values)
-        return replaced(values, names, lambda _, each: rolled(each))
+    for others, change in ((rolled, ROLLED), (reseeded, ())):
+        found = examine_after(context, sample, first, others, change, loose=loose)
+        if found is not None:
+            return found
+    return None
 
+
+# Lines of a script that change `other` as `rolled` does.
+ROLLED = (
+    "for n, v in other.items():",
+    "    if torch.is_tensor(v) and v.numel() > 1:",
+    "        other[n] = v.reshape(-1).roll(1).reshape(v.shape)",
+    "    elif torch.is_tensor(v) and v.is_floating_point():",
+    "        other[n] = v * (1 - 1 / 16)",
+)
+
+
+def rolled(context: RowContext, sample: Sample, device: str) -> Values:
+    """Return the values of a sample in another order: they stay among what is allowed."""
+    values = context.arguments(sample, device)
+    names = tensor_arguments(context.subject.schema, values)
+    return replace_tensors(values, names, lambda _, each: roll(each))
+
+
+def reseeded(context: RowContext, sample: Sample, device: str) -> Values:
+    """Return other values, whose sums and largest are others as well."""
+    return context.arguments(sample.with_seed(sample.seed + 101), device)
+
+
+def examine_after(
+    context: RowContext,
+    sample: Sample,
+    first: Results,
+    others: Callable[[RowContext, Sample, str], Values],
+    change: tuple[str, ...],
+    *,
+    loose: bool,
+) -> Finding | None:
+    """Call the operator with some other values, then with the first ones again.
+
+    Parameters
+    ----------
+    change
+        Lines of a script that make the other values in `other`; none if no line can.
+    """
     try:
-        # Other values may be refused: what holds for some order of them need not for another.
-        want = flat(context.subject.expected(other_values("cpu")))
-        values = other_values(context.device)
+        # Other values may be refused: what holds for some need not for others.
+        want = flat(context.subject.expected(others(context, sample, "cpu")))
+        values = others(context, sample, context.device)
         got = flat(context.subject.computed(context.call(values, sample), values))
     except (EagerCallError, ValueError, TypeError, RuntimeError, IndexError):
         return None
@@ -282,16 +337,18 @@ def examine_state(
             got=f"the results of the calls before, with other values: {', '.join(got)}",
             sample=sample,
             script=(
-                "first = operator(**arguments('npu'))",
+                "pick = lambda result: result if isinstance(result, torch.Tensor) else result[0]",
+                "first = pick(operator(**arguments('npu')))",
                 "other = arguments('npu')",
-                "for n, v in other.items():",
-                "    other[n] = v.flip(-1) if torch.is_tensor(v) and v.ndim else v",
-                "assert not torch.equal(first, operator(**other))",
-            ),
+                *change,
+                "assert not torch.equal(first, pick(operator(**other)))",
+            )
+            if change
+            else (),
         )
     if loose:
         return None
-    unequal = first_unequal(first, next(repeated(context, sample, 1)))
+    unequal = first_unequal(first, next(repeat(context, sample, 1)))
     if unequal is None:
         return None
     return context.finding(
@@ -300,6 +357,35 @@ def examine_state(
         got=f"after a call with other values, {unequal[0]}: {unequal[1]}",
         sample=sample,
     )
+
+
+def examine_long_run(context: RowContext, sample: Sample, first: Results) -> Finding | None:
+    """Call the operator many times with equal arguments."""
+    end = time.process_time() + SECONDS  # so that a busy machine makes as many calls
+    for index in range(MOST_CALLS):
+        results = {name: each.detach().cpu() for name, each in flat(context.run(sample)).items()}
+        unequal = first_unequal(first, results)
+        if unequal is not None:
+            return context.finding(
+                STATE,
+                expected="equal results, however often it is called",
+                got=f"{unequal[0]} after {index} more calls: {unequal[1]}",
+                sample=sample,
+                script=LONG_RUN,
+            )
+        if time.process_time() > end:
+            break
+    context.details["calls with equal arguments"] = str(index + 1)
+    return None
+
+
+LONG_RUN = (
+    "pick = lambda result: result if isinstance(result, torch.Tensor) else result[0]",
+    "first = pick(operator(**arguments('npu')))",
+    "for _ in range(1000):",
+    "    again = pick(operator(**arguments('npu')))",
+    "    assert torch.equal(first, again), (first, again)",
+)
 
 
 @contextmanager
@@ -319,7 +405,7 @@ def examine_mode(context: RowContext, sample: Sample, *, loose: bool) -> Finding
     script = ("torch.use_deterministic_algorithms(True)", *SCRIPT)
     try:
         with deterministic_mode():
-            found = list(repeated(context, sample, 3 if not loose else CALLS))
+            found = list(repeat(context, sample, 3 if not loose else CALLS))
     except EagerCallError as error:
         if loose:
             return None  # it says so, as it should

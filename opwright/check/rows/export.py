@@ -23,9 +23,9 @@ from opwright.check.observe.comparing import (
     ALIASED_RESULT,
     DIFFERENT_EACH_TIME,
     cause_text,
-    few,
     run,
     run_eagerly,
+    select_few,
 )
 from opwright.check.observe.compiling import fresh_compilers
 from opwright.check.observe.missing_meta import must_have_meta
@@ -79,7 +79,7 @@ DIFFERS = Kind(
 
 def run_row(context: RowContext) -> None:
     """Export, save, load, run."""
-    samples = few(context, 2)
+    samples = select_few(context, 2)
     if not samples:
         raise NotApplicableError(context.samples.why_none() or "the operator has no samples")
     for sample in samples:

@@ -34,16 +34,16 @@ from opwright.check.observe.comparing import (
     ALIASED_RESULT,
     DIFFERENT_EACH_TIME,
     cause_text,
-    few,
     programs,
     run,
     run_eagerly,
+    select_few,
 )
-from opwright.check.observe.compiling import data_dependent
+from opwright.check.observe.compiling import is_data_dependent
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import has_pair, program_of
 from opwright.check.observe.tensors import base
-from opwright.check.observe.watch import quiet
+from opwright.check.observe.watch import silence_torch
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
 from opwright.kit.live import dispatcher
@@ -95,9 +95,9 @@ def run_row(context: RowContext) -> None:
     """Compare functionalized functions with eager ones."""
 
     def examine(sample: Sample) -> Finding | None:
-        transform: Transform = functionalized
+        transform: Transform = functionalize
         if context.column == "aot":
-            transform = partial(traced, dynamic=data_dependent(context, sample))
+            transform = partial(trace, dynamic=is_data_dependent(context, sample))
         for program in all_programs(context, sample):
             found = compare(context, sample, program, transform)
             if found is not None:
@@ -110,7 +110,7 @@ def run_row(context: RowContext) -> None:
             "kernel; compilers do not need one: see column aot"
         )
         raise NotApplicableError(message)
-    context.each(examine, samples=few(context, 4))
+    context.each(examine, samples=select_few(context, 4))
 
 
 def needs_kernel(context: RowContext) -> bool:
@@ -123,13 +123,13 @@ def needs_kernel(context: RowContext) -> bool:
     )
 
 
-def functionalized(function: Callable[..., Any]) -> Callable[..., Any]:
+def functionalize(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function, functionalized."""
     wrapped: Callable[..., Any] = torch.func.functionalize(function, remove="mutations_and_views")
     return wrapped
 
 
-def traced(function: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
+def trace(function: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
     """Return the function as AOTAutograd traces it.
 
     Parameters
@@ -166,14 +166,16 @@ def compare(
     want = run_eagerly(context, program, sample)
     function = transform(program.function(context.subject.overload))
     try:
-        with quiet(), torch.no_grad():
+        with silence_torch(), torch.no_grad():
             got = run(context, program, function, sample)
     except Exception as error:  # noqa: BLE001 - kernels and Meta are the author's
-        return raised(context, sample, program, error)
+        return report_error(context, sample, program, error)
     return differs(context, sample, program, want, got)
 
 
-def raised(context: RowContext, sample: Sample, program: Program, error: Exception) -> Finding:
+def report_error(
+    context: RowContext, sample: Sample, program: Program, error: Exception
+) -> Finding:
     """Make the finding of an error, if no other row reports it."""
     text = cause_text(error)
     must_have_meta(error)

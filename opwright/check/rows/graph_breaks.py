@@ -142,7 +142,7 @@ def examine(context: RowContext, sample: Sample) -> Finding | None:
             )
         counts.append(len(backend.graphs) - before)
         if counters["graph_break"] or counts[0] > 1:
-            return broke(context, sample, program, lines)
+            return report_break(context, sample, program, lines)
     context.details.setdefault("graphs", "\n\n".join(backend.graphs))
     first, same, *rest = counts
     context.details["counts"] = (
@@ -155,11 +155,13 @@ def examine(context: RowContext, sample: Sample) -> Finding | None:
         message = "the number of results is a size: each size is a graph of its own"
         raise NotApplicableError(message)
     if same or sum(rest) > 1:
-        return recompiled(context, sample, counts, lines)
+        return report_recompilation(context, sample, counts, lines)
     return None
 
 
-def broke(context: RowContext, sample: Sample, program: Program, lines: tuple[str, ...]) -> Finding:
+def report_break(
+    context: RowContext, sample: Sample, program: Program, lines: tuple[str, ...]
+) -> Finding:
     """Make the finding of a graph break."""
     count = sum(counters["graph_break"].values())
     reason = break_reason(context, sample, program) or next(iter(counters["graph_break"]), "")
@@ -189,7 +191,7 @@ def break_reason(context: RowContext, sample: Sample, program: Program) -> str:
     return ""
 
 
-def recompiled(
+def report_recompilation(
     context: RowContext, sample: Sample, counts: list[int], lines: tuple[str, ...]
 ) -> Finding:
     """Make the finding of a function that is compiled again and again."""

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.kept import kept_lines, kept_types
+from opwright.check.observe.kept import count_kept_types, find_kept_lines
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples import arguments
@@ -159,7 +159,7 @@ def look_once(device: str) -> dict[str, int]:
 
 
 @contextmanager
-def frozen() -> Iterator[None]:
+def freeze_collections() -> Iterator[None]:
     """Let garbage collections look at what is made from now on alone; they take no time then."""
     was_frozen = gc.get_freeze_count() > 0  # as workers are, which have torch in it
     gc.collect()
@@ -173,16 +173,18 @@ def frozen() -> Iterator[None]:
 
 def run(context: RowContext) -> None:
     """Call, look, and call again."""
-    calls = refused_calls(context) if context.column == "refused" else accepted_calls(context)
+    calls = (
+        list_refused_calls(context) if context.column == "refused" else list_accepted_calls(context)
+    )
     if not calls:
         message = "the declaration has no error samples"
         raise NotApplicableError(context.samples.why_none() or message)
     fill_queue(context.device)
-    with frozen():
+    with freeze_collections():
         examine(context, calls)
 
 
-def accepted_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
+def list_accepted_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
     """Return calls with arguments that differ in what is given."""
     found: list[tuple[Sample, Callable[[], object]]] = []
     for sample in context.samples.of({"presence", "length"}, 0):
@@ -195,7 +197,7 @@ def accepted_calls(context: RowContext) -> list[tuple[Sample, Callable[[], objec
     return found
 
 
-def refused_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
+def list_refused_calls(context: RowContext) -> list[tuple[Sample, Callable[[], object]]]:
     """Return calls with the error samples."""
 
     def refused(sample: Sample) -> Callable[[], object]:
@@ -242,18 +244,18 @@ def examine(context: RowContext, calls: Sequence[tuple[Sample, Callable[[], obje
             raise EagerCallError(calls[0][0], error) from error
 
     start = time.perf_counter()
-    first = grown(context, block, LEAST_BLOCK)
+    first = measure_growth(context, block, LEAST_BLOCK)
     each = (time.perf_counter() - start) / LEAST_BLOCK
     count = max(LEAST_BLOCK, min(BLOCK, int(LIMIT / each / (BLOCKS + 0.4))))
     if max(first["threads"], first["files"]) >= LEAST_BLOCK // 2:
         count = LEAST_BLOCK  # before the process has too many
     block(max(len(calls), min(WARM_UP, count) - LEAST_BLOCK))
-    growth = [Growth(count, grown(context, block, count)) for _ in range(BLOCKS)]
-    found = leaking(growth)
+    growth = [Growth(count, measure_growth(context, block, count)) for _ in range(BLOCKS)]
+    found = find_leaks(growth)
     if found:
         if not {"threads", "files"} & set(found):
             count = max(count, LEAST_CONFIRMED)
-        growth = confirmed(context, block, count)
+        growth = confirm(context, block, count)
     context.details["growth for each call"] = "\n".join(
         ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)
         for each in growth
@@ -261,32 +263,34 @@ def examine(context: RowContext, calls: Sequence[tuple[Sample, Callable[[], obje
     names = steady(growth) if found else []
     lines: list[str] = []
     if "objects" in names:
-        lines = kept_lines(block, count, LOOKS["objects"][2])
+        lines = find_kept_lines(block, count, LOOKS["objects"][2])
         if not lines:
             names.remove("objects")
     if names:
         parts = (
-            ("kept objects for each call", kept_types(block, count)),
+            ("kept objects for each call", count_kept_types(block, count)),
             ("made at", ", ".join(lines)),
         )
         details = [f"; {key}: {text}" for key, text in parts if text]
         report_growth(context, calls[0][0], names, growth, details)
 
 
-def confirmed(context: RowContext, block: Callable[[int], None], count: int) -> list[Growth]:
+def confirm(context: RowContext, block: Callable[[int], None], count: int) -> list[Growth]:
     """Return the growth in blocks of several lengths: until it is steady, or there is none."""
     growth: list[Growth] = []
     for length in LENGTHS:
-        growth.append(Growth(count * length, grown(context, block, count * length)))
+        growth.append(Growth(count * length, measure_growth(context, block, count * length)))
         last = growth[-IN_A_ROW:]
         if len(last) == IN_A_ROW and steady(last):
             break
-        if len(growth) >= LEAST_BLOCKS and not leaking(last):  # one block may have been disturbed
+        if len(growth) >= LEAST_BLOCKS and not find_leaks(
+            last
+        ):  # one block may have been disturbed
             break
     return growth[-IN_A_ROW:]
 
 
-def grown(context: RowContext, block: Callable[[int], None], count: int) -> dict[str, int]:
+def measure_growth(context: RowContext, block: Callable[[int], None], count: int) -> dict[str, int]:
     """Return by how much a block of calls lets each use grow."""
     before = look(context.device)
     block(count)
@@ -306,7 +310,7 @@ class Growth:
         return self.uses[name] / self.calls
 
 
-def leaking(growth: Sequence[Growth]) -> list[str]:
+def find_leaks(growth: Sequence[Growth]) -> list[str]:
     """Return what grew in every block, in the order of LOOKS."""
     return [
         name
@@ -320,7 +324,7 @@ def steady(growth: Sequence[Growth]) -> list[str]:
     """Return what grew by as much for each call in every block; what fades is no leak."""
     return [
         name
-        for name in leaking(growth)
+        for name in find_leaks(growth)
         if min(each.of_call(name) for each in growth)
         >= STEADY * max(each.of_call(name) for each in growth)
     ]

@@ -8,7 +8,10 @@ storage offsets:
 
 * column `meta`: tensors of the device `meta`, as for a model that is built without memory;
 * column `fake`: fake tensors on the NPU (`FakeTensorMode`), as `torch.compile` and
-  `torch.export` make them.
+  `torch.export` make them;
+* column `large`: tensors of the device `meta` whose sizes multiply to more than 2^32, which takes
+  no memory. There is nothing to call: shapes are those of the declared rules, or of the reference.
+  A Meta in C++ that multiplies sizes as `int` shows here.
 
 Compared are the number of results and the lengths of lists, shapes, dtypes, devices, whose
 memory a result has, strides of axes that are longer than one, and storage offsets; and the same
@@ -37,17 +40,24 @@ import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opwright.check.finding import Kind
+from opwright.check.observe.deviation import write_pick
+from opwright.check.observe.large_sizes import (
+    enlarge_to_meta,
+    large_shapes,
+    reference_takes,
+    write_large,
+)
 from opwright.check.observe.meta_calls import (
     Allocations,
     call_meta,
-    on_meta,
-    reads_data,
-    without_data,
+    is_data_read,
+    move_to_meta,
+    remove_data,
 )
-from opwright.check.observe.metadata import metadata
-from opwright.check.observe.missing_meta import is_missing_meta
-from opwright.check.observe.registrations import registered
-from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
+from opwright.check.observe.metadata import Metadata, metadata
+from opwright.check.observe.missing_meta import NO_META, is_missing_meta
+from opwright.check.observe.registrations import find_registered
+from opwright.check.observe.watch import Seen, place_in_stack, silence_torch, watch
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
 from opwright.check.samples import ALL
@@ -60,7 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.check.finding import Finding
-    from opwright.check.observe.metadata import Metadata, Property
+    from opwright.check.observe.metadata import Property
     from opwright.check.row_context import RowContext
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
@@ -149,6 +159,9 @@ NOTE = "Accessing the data pointer of FakeTensor"
 
 def run(context: RowContext) -> None:
     """Compare Meta with the kernel."""
+    if context.column == "large":
+        run_large(context)
+        return
     compared = False
 
     def examine(sample: Sample) -> Finding | None:
@@ -163,6 +176,64 @@ def run(context: RowContext) -> None:
     context.each(examine, vary=ALL - {"value"}, examples=4)
     if not compared:
         message = "no argument says that a call is one for meta tensors"
+        raise NotApplicableError(message)
+
+
+def run_large(context: RowContext) -> None:
+    """Compare the shapes of Meta with those of rules or reference, for many elements.
+
+    Raises
+    ------
+    NotApplicableError
+        Neither says what they are, or the operator has no Meta.
+    """
+    compared = False
+
+    def examine(sample: Sample) -> Finding | None:
+        nonlocal compared
+        values = enlarge_to_meta(context, sample)
+        want = None if values is None else large_shapes(context.subject, values)
+        if values is None or not want:
+            return None
+        sizes = ", ".join(f"{n} {list(t.shape)}" for n, t in flat(values).items())
+        trial = Trial(context, sample, Metadata({}, {}))
+        context.calls += 1
+        try:
+            with silence_torch():
+                returned = context.subject.call(values)
+        except Exception as error:
+            if is_missing_meta(error):
+                raise NotApplicableError(NO_META) from error
+            if context.subject.is_foreign or not reference_takes(context.subject, values):
+                return None  # limits that nobody has declared
+            compared = True
+            text = f"for {sizes}: {type(error).__name__}: {error}"
+            return trial.report(
+                RAISES,
+                f"results of the shapes {want}",
+                text,
+                error,
+                script=write_large(context, sample, values),
+            )
+        compared = True
+        got = flat(context.subject.computed(returned, values))
+        for name, shape in want.items():
+            if name in got and tuple(got[name].shape) != shape:
+                pick = write_pick(context.subject.schema, name)
+                return trial.report(
+                    KINDS["shape"],
+                    f"{name}: shape {list(shape)}, for {sizes}",
+                    f"{name}: shape {list(got[name].shape)}",
+                    script=(
+                        *write_large(context, sample, values),
+                        f"assert tuple({pick}.shape) == {shape}, {pick}.shape",
+                    ),
+                )
+        return None
+
+    context.each(examine, vary={"rank", "presence"}, examples=0)
+    if not compared:
+        message = "nothing says what the shapes of results are for larger arguments"
         raise NotApplicableError(message)
 
 
@@ -186,7 +257,9 @@ class Trial:
                 name: map_tensors(lambda t: self.mode.from_tensor(t, static_shapes=True), value)
                 for name, value in values.items()
             }
-        return {name: on_meta(map_tensors(without_data, value)) for name, value in values.items()}
+        return {
+            name: move_to_meta(map_tensors(remove_data, value)) for name, value in values.items()
+        }
 
     def finding(self) -> Finding | None:
         """Call Meta and return what is wrong."""
@@ -215,12 +288,12 @@ class Trial:
         torch.set_warn_always(True)
         try:
             with (
-                quiet(),
+                silence_torch(),
                 self.mode if self.is_fake else nullcontext(),
                 warnings.catch_warnings(record=True) as caught,
             ):
                 warnings.simplefilter("always")
-                with watched() as self.seen:
+                with watch() as self.seen:
                     yield notes
         finally:
             torch.set_warn_always(before)
@@ -241,7 +314,7 @@ class Trial:
         if "data-dependent shape" in text and not self.is_fake:
             message = "the shape of a result depends on data, which meta tensors do not have"
             raise NotApplicableError(message)
-        if reads_data(error):
+        if is_data_read(error):
             return self.report(READS, "a Meta that needs no values", text, error)
         return self.report(RAISES, "what the kernel returns", text, error)
 
@@ -259,7 +332,7 @@ class Trial:
     def differs(self, got: Metadata) -> Finding | None:
         """Return the first difference between Meta and the kernel."""
         device = None if self.is_fake else "meta"
-        there = registered(self.context.subject.name)
+        there = find_registered(self.context.subject.name)
         for each in self.real.differences(got, device):
             if each.property in IN_MEMORY and there.runs_anywhere and not there.has("Meta"):
                 continue  # it has no Meta of its own: those of other operators said so
@@ -400,5 +473,5 @@ ROW = Row(
     title="Meta says what the kernel returns",
     kinds=(MISSING, RAISES, *KINDS.values(), READS, WRITES, ALLOCATES, BOUNDS),
     run=run,
-    columns=("meta", "fake"),
+    columns=("meta", "fake", "large"),
 )

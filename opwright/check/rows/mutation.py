@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.memory import Form, labelled, snapshots
+from opwright.check.observe.memory import Form, label_tensors, snapshots
 from opwright.check.row import Row, takes_tensors
 from opwright.check.row_context import EagerCallError
 from opwright.kit.live.arguments import map_tensors
@@ -80,25 +80,25 @@ def run(context: RowContext) -> None:
 
     def examine(sample: Sample) -> Finding | None:
         values = context.arguments(sample, device)
-        for name, _, tensor in labelled(values):
+        for name, _, tensor in label_tensors(values):
             if name in annotated and tensor.numel():
                 given.setdefault(name, sample)
-        found = observed(context, sample, values, annotated, written)
+        found = observe(context, sample, values, annotated, written)
         if found is None and annotated:
             values = {
-                name: map_tensors(padded, value) if name in annotated else value
+                name: map_tensors(pad, value) if name in annotated else value
                 for name, value in context.arguments(sample, device).items()
             }
-            found = observed(context, sample, values, annotated, written, is_padded=True)
+            found = observe(context, sample, values, annotated, written, is_padded=True)
         return found
 
     context.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
     if not context.findings:
         for name in sorted(given.keys() - written):
-            context.findings += never_written(context, given[name], name, device)
+            context.findings += report_never_written(context, given[name], name, device)
 
 
-def observed(
+def observe(
     context: RowContext,
     sample: Sample,
     values: Values,
@@ -118,18 +118,18 @@ def observed(
             UNDECLARED, expected="annotations of all that is written", got=str(error), sample=sample
         )
     for each in before:
-        found = judged(context, each, sample, is_annotated=each.name in annotated)
+        found = judge_tensor(context, each, sample, is_annotated=each.name in annotated)
         if found is not None:
             return found
         changed = bool(each.written().any())
         if changed:
             written.add(each.name)
         if is_padded and each.name in annotated and each.outside().numel():
-            return outside(context, each, sample)
+            return report_outside(context, each, sample)
     return None
 
 
-def judged(
+def judge_tensor(
     context: RowContext, each: Snapshot, sample: Sample, *, is_annotated: bool
 ) -> Finding | None:
     """Return what is wrong with one tensor after a call."""
@@ -181,7 +181,7 @@ def judged(
     return None
 
 
-def outside(context: RowContext, each: Snapshot, sample: Sample) -> Finding:
+def report_outside(context: RowContext, each: Snapshot, sample: Sample) -> Finding:
     """Return the finding of a write beside an argument."""
     return context.finding(
         OUTSIDE,
@@ -218,7 +218,7 @@ def item(each: Snapshot) -> str:
     return f"[{each.name!r}]{each.label.removeprefix(each.name)}"
 
 
-def padded(tensor: torch.Tensor) -> torch.Tensor:
+def pad(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor as the middle of a larger one."""
     around = torch.ones(tensor.numel() + 2 * MARGIN, dtype=tensor.dtype, device=tensor.device)
     middle = around.as_strided(tensor.shape, tensor.contiguous().stride(), MARGIN)
@@ -228,7 +228,9 @@ def padded(tensor: torch.Tensor) -> torch.Tensor:
 # Arguments that no sample changed.
 
 
-def never_written(context: RowContext, sample: Sample, name: str, device: str) -> list[Finding]:
+def report_never_written(
+    context: RowContext, sample: Sample, name: str, device: str
+) -> list[Finding]:
     """Return the finding of an annotation too many, unless other values or the reference write."""
     for fill in (large, torch.zeros_like):
         values = context.arguments(sample, device)

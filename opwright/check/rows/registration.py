@@ -12,7 +12,9 @@ that registered it.
 * `Functionalize`: where a result is annotated as an argument. Without it torch refuses to
   functionalize the operator: no graphs.
 * `AutocastPrivateUse1`: where autocast is declared.
-* `BackendSelect`: where no argument is a tensor. Without it no call reaches the NPU's kernel.
+* `BackendSelect`: where no argument is a tensor. Without it no call reaches the NPU's kernel. A
+  kernel there may do the work itself and call what it needs by the device argument: without one for
+  the CPU it is that of all devices, Meta among them, and a call on the NPU has to show that it is.
 
 A `CompositeImplicitAutograd` kernel beside one for the NPU, without one for autograd, makes results
 and gradients come from different code. Kernels of operators that nobody defines (a Meta function
@@ -22,11 +24,13 @@ alike.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from opwright.check.finding import Kind
-from opwright.check.observe.registrations import neighbour, registered, stale
+from opwright.check.observe.registrations import find_registered, find_stale, neighbour
 from opwright.check.row import Row
+from opwright.check.row_context import EagerCallError
 from opwright.internals.library import can_generate_trivial_fake_impl
 from opwright.kit.live import dispatcher
 
@@ -84,26 +88,35 @@ HIDDEN = Kind(
     "register the composite kernel as CompositeExplicitAutograd, and the backward for Autograd",
 )
 
+# The dispatcher's words.
+NO_KERNEL = re.compile(r"Could not run '[^']*' with arguments from the '\w+' backend")
 AUTOGRAD = ("Autograd", "AutogradPrivateUse1")
 
 
 def run(context: RowContext) -> None:
     """Read the dispatcher's table."""
     subject = context.subject
-    context.findings += stale_kernels(context)
-    there = registered(subject.name)
+    context.findings += find_stale_kernels(context)
+    there = find_registered(subject.name)
     text = "\n".join(f"{key}: {place}" for key, place in there.kernels.items())
     context.details["kernels"] = f"defined: {there.place}\n{text}"
     context.ran.append(f"{len(there.kernels)} kernels: {', '.join(there.kernels)}")
-    context.findings += missing(context, there)
+    context.findings += find_missing(context, there)
 
 
-def missing(context: RowContext, there: Registered) -> Iterator[Finding]:
+def find_missing(context: RowContext, there: Registered) -> Iterator[Finding]:
     """Find keys without a kernel."""
     subject = context.subject
     place = (subject.is_foreign and there.place) or subject.place
     found = ", ".join(there.kernels) or "no kernel at all"
-    if not there.runs_anywhere and not there.has("PrivateUse1"):
+    serves_all = (
+        there.has("BackendSelect")
+        and not has_tensors(subject)
+        and not there.has("PrivateUse1", "CPU")
+    )
+    if serves_all:
+        yield from find_missing_selection(context, found, place)
+    elif not there.runs_anywhere and not there.has("PrivateUse1"):
         fallen = "the CPU kernel runs instead, on copies" if there.has("CPU") else "calls raise"
         yield context.finding(
             NO_DEVICE,
@@ -112,7 +125,9 @@ def missing(context: RowContext, there: Registered) -> Iterator[Finding]:
             place=place,
             script=(key_line("PrivateUse1"),),
         )
-    needs_meta = not (there.runs_anywhere or can_generate_trivial_fake_impl(subject.overload))
+    needs_meta = not (
+        there.runs_anywhere or serves_all or can_generate_trivial_fake_impl(subject.overload)
+    )
     if needs_meta and not there.has("Meta"):
         yield context.finding(
             NO_META,
@@ -154,6 +169,33 @@ def missing(context: RowContext, there: Registered) -> Iterator[Finding]:
         )
 
 
+def has_tensors(subject: Subject) -> bool:
+    """Return whether the dispatcher finds a kernel by a tensor."""
+    return any(argument.type.has_tensors for argument in subject.schema.arguments)
+
+
+def find_missing_selection(context: RowContext, found: str, place: str) -> Iterator[Finding]:
+    """Find that a kernel for BackendSelect, which may serve the NPU itself, does not.
+
+    Row numerics reports errors of calls; here it is the dispatcher's, which found no kernel.
+    """
+    sample = next(iter(context.samples.of(frozenset(), 0)), None)
+    said = context.samples.why_none() or ""
+    if sample is not None:
+        try:
+            context.call(context.arguments(sample), sample)
+        except EagerCallError as error:
+            said = str(error)
+    if NO_KERNEL.search(said):
+        yield context.finding(
+            NO_DEVICE,
+            expected="a kernel for PrivateUse1, or one for BackendSelect that does the work itself",
+            got=f"{found}: {said}",
+            place=place,
+            sample=sample,
+        )
+
+
 def key_line(key: str) -> str:
     """Return the line of a script that asks for a kernel."""
     return f"assert torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), {key!r})"
@@ -182,17 +224,13 @@ def lacks_functionalization(subject: Subject, there: Registered) -> bool:
 
 def is_unreachable(subject: Subject, there: Registered) -> bool:
     """Return whether a call has nothing by which the dispatcher finds the kernel."""
-    return (
-        not any(argument.type.has_tensors for argument in subject.schema.arguments)
-        and not there.runs_anywhere
-        and not there.has("BackendSelect")
-    )
+    return not has_tensors(subject) and not there.runs_anywhere and not there.has("BackendSelect")
 
 
-def stale_kernels(context: RowContext) -> Iterator[Finding]:
+def find_stale_kernels(context: RowContext) -> Iterator[Finding]:
     """Find kernels of operators that are not defined, each with one operator of the set."""
     subject = context.subject
-    found = stale(subject.namespace)
+    found = find_stale(subject.namespace)
     if not found:
         return
     if subject.of_set is None:

@@ -146,7 +146,7 @@ def examine_results(
             except Exception as raised:  # noqa: BLE001 - any error is a finding
                 got, error = f"{type(raised).__name__}: {raised}", raised
             else:
-                got = unlike(back, plain)
+                got = describe_difference(back, plain)
             if got is not None:
                 return context.finding(
                     SAVE,
@@ -178,7 +178,7 @@ def examine_results(
     return None
 
 
-def unlike(back: torch.Tensor, plain: torch.Tensor) -> str | None:
+def describe_difference(back: torch.Tensor, plain: torch.Tensor) -> str | None:
     """Say how a tensor that was read back differs."""
     if type(back) is not type(plain):
         return f"a {type(back).__name__} instead of a {type(plain).__name__}"
@@ -224,10 +224,10 @@ def examine_programs(
     names = tensor_arguments(subject.schema, values)
     if not names or any(not isinstance(values[name], torch.Tensor) for name in names):
         return None  # a program takes tensors one by one
-    ways: dict[str, Callable[[], Any]] = {"torch.jit.trace": lambda: traced(context, sample, names)}
+    ways: dict[str, Callable[[], Any]] = {"torch.jit.trace": lambda: trace(context, sample, names)}
     source = source_of(subject, values)
     if source is not None:
-        ways["torch.jit.script"] = lambda: compiled(source)
+        ways["torch.jit.script"] = lambda: compile_function(source)
     for how, make in ways.items():
         given = context.arguments(sample)
         try:
@@ -250,7 +250,7 @@ def examine_programs(
                 error=error,
                 script=trace_script(names),
             )
-        text_of = unequal_program(subject, got, results)
+        text_of = describe_unequal_program(subject, got, results)
         if text_of is not None:
             return context.finding(
                 SCRIPT,
@@ -263,7 +263,7 @@ def examine_programs(
     return None
 
 
-def unequal_program(
+def describe_unequal_program(
     subject: Subject, got: dict[str, torch.Tensor], results: dict[str, torch.Tensor]
 ) -> str | None:
     """Say how results of a program differ from those of eager mode."""
@@ -278,7 +278,7 @@ def unequal_program(
     return None
 
 
-def traced(context: RowContext, sample: Sample, names: list[str]) -> Any:  # noqa: ANN401 - TorchScript has no types
+def trace(context: RowContext, sample: Sample, names: list[str]) -> Any:  # noqa: ANN401 - TorchScript has no types
     """Trace a call."""
     values = context.arguments(sample)
     module = Calls(context.subject.overload, values, names)
@@ -345,7 +345,7 @@ def literal(value: object) -> str:
     return repr(value)
 
 
-def compiled(source: str) -> Any:  # noqa: ANN401 - TorchScript has no types
+def compile_function(source: str) -> Any:  # noqa: ANN401 - TorchScript has no types
     """Compile a function."""
     return torch.jit.CompilationUnit(source).forward
 

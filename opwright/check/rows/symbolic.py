@@ -36,7 +36,7 @@ from opwright.check.observe.metadata import Metadata, metadata, render
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.symbols import Symbolic, sizes_of
-from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
+from opwright.check.observe.watch import Seen, place_in_stack, silence_torch, watch
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.subject import flat
@@ -152,7 +152,7 @@ class Trial:
         symbolic = self.symbolic.arguments(values)
         self.context.calls += 1
         try:
-            with quiet(), self.symbolic.mode, watched() as self.seen:
+            with silence_torch(), self.symbolic.mode, watch() as self.seen:
                 returned = self.subject.call(symbolic)
         except GuardOnDataDependentSymNode as error:
             if AS_INT not in str(error):
@@ -177,7 +177,7 @@ class Trial:
             for name, value in values.items()
         }
         try:
-            with quiet(), mode:
+            with silence_torch(), mode:
                 self.subject.call(fixed)
         except Exception as another:
             message = f"Meta raises for sizes that are numbers, too ({another}): see row meta"

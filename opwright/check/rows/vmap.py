@@ -20,9 +20,9 @@ import torch
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import (
     base,
-    copied,
-    replaced,
-    rolled,
+    copy_arguments,
+    replace_tensors,
+    roll,
     tensor_arguments,
     tensors_by_place,
 )
@@ -145,12 +145,14 @@ def elements(values: Values, case: Case) -> list[Values]:
     """Return the arguments of each element of the batch."""
 
     def element(index: int) -> Values:
-        return replaced(copied(values), case.names, lambda _, each: rolled(each, index))
+        return replace_tensors(
+            copy_arguments(values), case.names, lambda _, each: roll(each, index)
+        )
 
     return [element(index) for index in range(SIZE**case.depth)]
 
 
-def stacked(tensors: list[torch.Tensor], case: Case) -> torch.Tensor:
+def stack(tensors: list[torch.Tensor], case: Case) -> torch.Tensor:
     """Return a batch of tensors."""
     whole = torch.stack(tensors)
     if case.depth > 1:
@@ -170,7 +172,7 @@ def compare(context: RowContext, sample: Sample, case: Case) -> Finding | None:
     values = context.arguments(sample)
     each = elements(values, case)
     by_place = [dict(tensors_by_place(one, case.names)) for one in each]
-    batch = {place: stacked([one[place] for one in by_place], case) for place in by_place[0]}
+    batch = {place: stack([one[place] for one in by_place], case) for place in by_place[0]}
     wanted = [flat(subject.computed(context.call(one, sample), one)) for one in each]
     if any(
         [t.shape for t in one.values()] != [t.shape for t in wanted[0].values()] for one in wanted
@@ -178,7 +180,7 @@ def compare(context: RowContext, sample: Sample, case: Case) -> Finding | None:
         return None  # sizes that depend on values cannot be stacked
     expected = f"what a loop gives, for {case}"
     try:
-        got = mapped(context, values, batch, case)
+        got = call_mapped(context, values, batch, case)
     except Exception as error:
         if subject.is_foreign and is_refusal(error):
             raise RefusedError(str(error).splitlines()[0]) from error
@@ -215,18 +217,18 @@ def compare(context: RowContext, sample: Sample, case: Case) -> Finding | None:
     return None
 
 
-def mapped(
+def call_mapped(
     context: RowContext, values: Values, batch: dict[str, torch.Tensor], case: Case
 ) -> dict[str, torch.Tensor]:
     """Call the operator under vmap; return all that it computes, with the batch first."""
     subject = context.subject
     names: list[str] = []
     places = list(batch)
-    given = copied(values)
+    given = copy_arguments(values)
 
     def function(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         parts = dict(zip(places, tensors, strict=True))
-        one = replaced(given, case.names, lambda place, _: parts[place])
+        one = replace_tensors(given, case.names, lambda place, _: parts[place])
         results = flat(subject.computed(subject.call(one), one))
         names[:] = list(results)
         return tuple(results.values()) or (tensors[0].clone(),)
@@ -269,9 +271,9 @@ def examine_unbatched(context: RowContext, sample: Sample, names: list[str]) -> 
     values = context.arguments(sample)
     case = Case(read)
     by_place = [dict(tensors_by_place(one, read)) for one in elements(values, case)]
-    batch = {place: stacked([one[place] for one in by_place], case) for place in by_place[0]}
+    batch = {place: stack([one[place] for one in by_place], case) for place in by_place[0]}
     try:
-        got = mapped(context, values, batch, case)
+        got = call_mapped(context, values, batch, case)
     except Exception:  # noqa: BLE001 - any error is what must come
         return None
     left = written[0]

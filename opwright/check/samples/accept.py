@@ -32,7 +32,9 @@ class Refusal:
     text: str
 
 
-def refusal(subject: Subject, sample: Sample, *, device: str, is_declared: bool) -> Refusal | None:
+def refusal(
+    subject: Subject, sample: Sample, *, device: str, is_declared: bool, is_tried: bool = False
+) -> Refusal | None:
     """Say who refuses a sample; None if it must be accepted.
 
     Parameters
@@ -42,20 +44,23 @@ def refusal(subject: Subject, sample: Sample, *, device: str, is_declared: bool)
     is_declared
         Whether nothing was guessed. Where something was, results that do not follow the rules
         show that the guess was wrong.
+    is_tried
+        Whether the operator may refuse what its reference accepts.
     """
     by = "rules"
     try:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             check_rules(subject, sample)
-            if subject.reference is None:
-                by = "operator"
-                subject.call(arguments(subject.operator, sample, judge(subject, device)))
-                if device != "cpu":
-                    torch.get_device_module(device).synchronize()
-            else:
+            if subject.reference is not None:
                 by = "reference"
                 check_reference(subject, sample, is_declared=is_declared)
+            if subject.reference is None or is_tried:
+                by = "operator"
+                where = device if is_tried else judge(subject, device)
+                subject.call(arguments(subject.operator, sample, where))
+                if device != "cpu":
+                    torch.get_device_module(device).synchronize()
     except Exception as error:  # noqa: BLE001 - whatever it is, the sample is refused
         return Refusal(by, f"{type(error).__name__}: {error}")
     return None

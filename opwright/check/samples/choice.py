@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.check.samples.aspects import Aspect
 
-__all__ = ["Asked", "Chooser", "Contradiction", "Fixed", "contains", "preferred", "same"]
+__all__ = ["Asked", "Chooser", "Contradiction", "Fixed", "contains", "is_same", "prefer"]
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Asked:
     @property
     def others(self) -> tuple[Any, ...]:
         """The options that were not taken."""
-        return tuple(each for each in self.options if not same(each, self.taken))
+        return tuple(each for each in self.options if not is_same(each, self.taken))
 
 
 @dataclass(slots=True)
@@ -83,14 +83,14 @@ class Fixed:
         elif aspect in SEARCHED:
             taken = self.step(options, base)
         else:
-            taken = preferred(options, base)
+            taken = prefer(options, base)
         self.trail.append(Asked(name, aspect, tuple(options), base, taken))
         return taken
 
     def step(self, options: Sequence[T], base: T | None) -> T:
         """Return what the search is at."""
-        ordered = [preferred(options, base)]
-        ordered += [each for each in options if not same(each, ordered[0])]
+        ordered = [prefer(options, base)]
+        ordered += [each for each in options if not is_same(each, ordered[0])]
         index = len(self.counts)
         self.counts.append(len(ordered))
         return ordered[self.steps[index] if index < len(self.steps) else 0]
@@ -108,16 +108,16 @@ class Fixed:
 SEARCHED = frozenset({"size", "rank", "value", "length"})
 
 
-def preferred(options: Sequence[T], base: T | None) -> T:
+def prefer(options: Sequence[T], base: T | None) -> T:
     """Return the base if it is an option, else the first one."""
     return base if base is not None and contains(options, base) else options[0]
 
 
 def contains(options: Sequence[Any], value: object) -> bool:
     """Return whether a value is an option."""
-    return any(same(each, value) for each in options)
+    return any(is_same(each, value) for each in options)
 
 
-def same(one: object, other: object) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Return whether two values are the same; 1, 1.0 and True are not."""
     return type(one) is type(other) and one == other

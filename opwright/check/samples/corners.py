@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opwright.check.samples.usual import SIZES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["corners"]
 
 MOST = 15  # of one aspect
-VALUES = 4  # of one argument
+VALUES = 6  # of one argument
+VIEWS = {2: "transposed", 3: "reversed", 4: "channels_last"}  # by number of axes
 
 
 def corners(trail: Sequence[Asked], vary: Collection[Aspect]) -> Iterator[dict[str, Any]]:
@@ -26,6 +29,8 @@ def corners(trail: Sequence[Asked], vary: Collection[Aspect]) -> Iterator[dict[s
                 if change and change not in unique:
                     unique.append(change)
             yield from unique[:MOST]
+    if {"rank", "layout"} <= set(vary):
+        yield from views_of_ranks(trail)
 
 
 def dtypes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
@@ -50,6 +55,10 @@ def sizes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
                 near = [o for o in options if o > each.taken][-1:]
             for option in near:
                 yield {each.name: option}
+    for each in numbers:  # where rules begin to hold, and end
+        for end in (min(each.options), max(each.options)):
+            if end not in {*SIZES, each.base, each.taken}:
+                yield {each.name: end}
     for each in asked:
         if each.name.startswith("broadcast "):
             for other in each.others:
@@ -76,6 +85,17 @@ def layouts(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
         for each in asked:
             if layout in each.others:
                 yield {each.name: layout}
+
+
+def views_of_ranks(trail: Sequence[Asked]) -> Iterator[dict[str, Any]]:
+    """Yield numbers of axes that the base does not have, with what only these can be."""
+    names = list(dict.fromkeys(each.name for each in trail if each.aspect == "layout"))
+    for rank in (each for each in trail if each.aspect == "rank"):
+        for count, layout in VIEWS.items():
+            if count in rank.others and names:
+                yield {rank.name: count} | dict.fromkeys(names, layout)
+                if len(names) > 1:  # others may have too few axes
+                    yield {rank.name: count, names[0]: layout}
 
 
 def presence(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
-from opwright.check.samples.choice import Asked, Contradiction, contains, preferred
+from opwright.check.samples.choice import Asked, Contradiction, contains, prefer
 from opwright.check.samples.search import Solution
 from opwright.check.samples.solve import solve
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from opwright.check.samples.aspects import Aspect
 
-__all__ = ["drawn", "solutions"]
+__all__ = ["draw", "solutions"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ def solutions(
             elif contains(options, taken.get(name)):
                 option = taken[name]
             else:
-                option = preferred(options, base)
+                option = prefer(options, base)
             trail.append(Asked(name, aspect, tuple(options), base, option))
             return option
 
@@ -60,7 +60,7 @@ def solutions(
     return strategy()
 
 
-def drawn(strategy: st.SearchStrategy[Solution], count: int, number: int) -> list[Solution]:
+def draw(strategy: st.SearchStrategy[Solution], count: int, number: int) -> list[Solution]:
     """Return random solutions: equal numbers give equal ones."""
     collected: list[Solution] = []
 

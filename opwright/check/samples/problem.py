@@ -6,16 +6,16 @@ shows one: axes of equal sizes have one name. Without a sample all such tensors 
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.check.samples.specs import specs_in
 from opwright.kit.declare.rules import Dims
 from opwright.kit.declare.schema_text import split
-from opwright.kit.expressions.conditions import arguments_of_check
-from opwright.kit.expressions.read_shapes import bind
-from opwright.kit.expressions.read_sizes import read_size
-from opwright.kit.expressions.scope import Scope
+from opwright.kit.expressions.conditions import ValueCheck, arguments_of_check, constants_of_size
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import read_size, size_names
 from opwright.kit.expressions.shape import Broadcast, Const, Dim, Span
 
 if TYPE_CHECKING:
@@ -84,6 +84,11 @@ class Problem:
         Of an operator that nobody describes: the tensors that are taken for whole numbers.
     broadcast
         Tensors without a pattern that an output's shape is broadcast from.
+    is_wide
+        Whether tensors may be larger than those of most samples.
+    is_tried
+        Whether another library's operator is tried with more than what is known: what it raises for
+        is no sample then.
     """
 
     subject: Subject
@@ -95,11 +100,33 @@ class Problem:
     is_declared: bool = True
     integers: frozenset[str] = frozenset()
     broadcast: frozenset[str] = frozenset()
+    is_wide: bool = False
+    is_tried: bool = False
 
     @property
     def is_narrow(self) -> bool:
         """Whether only what is known is tried: another library's operator may refuse the rest."""
+        return self.is_foreign and not self.is_tried
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is another library's operator, which somebody describes."""
         return self.subject.is_foreign and self.subject.facts is not None
+
+    @property
+    def bounds(self) -> set[int]:
+        """The sizes at which rules begin to hold, or end."""
+        facts = self.subject.facts
+        checks = () if facts is None else facts.checks
+        found = {
+            number + step
+            for check in checks
+            if isinstance(check, ValueCheck)
+            for number in (*constants_of_size(check.left), *constants_of_size(check.right))
+            if isinstance(number, int)
+            for step in (-1, 0, 1)
+        }
+        return {each for each in found if each >= 0}
 
     @property
     def operator(self) -> Operator:
@@ -129,7 +156,7 @@ class Problem:
 
 def problem_of(subject: Subject, sample: Sample | None) -> Problem:
     """Return the problem whose base is an explicit sample, or the simplest one without."""
-    declared = declared_patterns(subject.operator)
+    declared = list_declared_patterns(subject.operator)
     sizes: dict[str, int] = {}
     spans: dict[str, tuple[int, ...]] = {}
     if sample is not None:
@@ -140,7 +167,9 @@ def problem_of(subject: Subject, sample: Sample | None) -> Problem:
         name: (pattern,) for name, pattern in declared.items()
     }
     rest = [a for a in tensors_of(subject.operator) if a.name not in declared]
-    shown = {} if sample is None else shown_shapes(rest, [sample, *subject.operator.samples])
+    shown = (
+        {} if sample is None else collect_shown_shapes(rest, [sample, *subject.operator.samples])
+    )
     shapes = {shape for each in shown.values() for shape in each}
     for argument in rest:
         if argument.name not in shown or (len(shapes) == 1 and not subject.is_foreign):
@@ -156,7 +185,7 @@ def problem_of(subject: Subject, sample: Sample | None) -> Problem:
         sizes=sizes,
         spans=spans,
         sample=sample,
-        known=known_values(subject.operator.samples),
+        known=collect_known_values(subject.operator.samples),
         is_declared=not rest,
         broadcast=broadcast_tensors(subject) - declared.keys(),
     )
@@ -183,7 +212,7 @@ def tensors_of(operator: Operator) -> list[Argument]:
     return sorted(tensors, key=lambda a: a.type.optional)
 
 
-def shown_shapes(
+def collect_shown_shapes(
     arguments: Sequence[Argument], samples: Sequence[Sample]
 ) -> dict[str, tuple[tuple[int, ...], ...]]:
     """Return the shapes that samples show, by argument: those of the first that has it."""
@@ -224,7 +253,7 @@ def read_off(
         index += 1
 
 
-def declared_patterns(operator: Operator) -> dict[str, Pattern]:
+def list_declared_patterns(operator: Operator) -> dict[str, Pattern]:
     """Return the patterns of tensor arguments, in the order in which they bind names."""
     rules = {
         name: rule
@@ -241,7 +270,7 @@ def declared_patterns(operator: Operator) -> dict[str, Pattern]:
         names = dict(scope.names)  # and those that only this one has, if it may be missing
         parts: list[Part] = []
         for index, text in enumerate(texts):
-            inner = Scope(schema=operator.schema, names=names, ranks=scope.ranks)
+            inner = dataclasses.replace(scope, names=names)
             if text.startswith("*"):
                 word = text[1:].strip()
                 parts.append(Axes(f"{argument.name}[{index}:]" if word == "_" else word))
@@ -249,7 +278,7 @@ def declared_patterns(operator: Operator) -> dict[str, Pattern]:
                 parts.append(Axis(f"{argument.name}[{index}]"))
             elif text in names:
                 parts.append(Axis(text))
-            elif text.isidentifier() and text not in inner.known():
+            elif text.isidentifier() and text not in size_names(inner):
                 is_behind = any(isinstance(part, Axes) for part in parts)
                 names[text] = Dim(argument.name, index - len(texts) if is_behind else index)
                 parts.append(Axis(text))
@@ -259,7 +288,7 @@ def declared_patterns(operator: Operator) -> dict[str, Pattern]:
     return patterns
 
 
-def known_values(samples: Sequence[Sample]) -> dict[str, tuple[Value, ...]]:
+def collect_known_values(samples: Sequence[Sample]) -> dict[str, tuple[Value, ...]]:
     """Return the values that samples give, by argument."""
     known: dict[str, tuple[Value, ...]] = {}
     for sample in samples:

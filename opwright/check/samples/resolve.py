@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from opwright.kit.declare.operator import Operator
     from opwright.kit.declare.sample import Value
 
-__all__ = ["resolved"]
+__all__ = ["resolve"]
 
 
-def resolved(operator: Operator, sample: Sample) -> Sample:
+def resolve(operator: Operator, sample: Sample) -> Sample:
     """Return the sample with the dtypes that its tensors get, in the order of the schema."""
     made = sample_arguments(operator, sample)
     given = dict(sample.values)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from opwright.check.samples.accept import refusal
 from opwright.check.samples.aspects import ALL
 from opwright.check.samples.corners import corners
-from opwright.check.samples.drawn import drawn, solutions
+from opwright.check.samples.distinct import distinct
+from opwright.check.samples.drawn import draw, solutions
 from opwright.check.samples.gaps import is_gap
 from opwright.check.samples.guess import guesses
 from opwright.check.samples.problem import problem_of
-from opwright.check.samples.resolve import resolved
-from opwright.check.samples.search import Solution, first_solution, found
-from opwright.check.samples.shrink import smallest
+from opwright.check.samples.resolve import resolve
+from opwright.check.samples.search import Solution, find, first_solution
+from opwright.check.samples.shrink import find_smallest
 from opwright.check.samples.specs import element_count
 from opwright.check.samples.values import UNMADE
+from opwright.check.samples.wide import wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -62,7 +64,8 @@ class Samples:
     def of(self, vary: Collection[Aspect], examples: int) -> Iterator[Sample]:
         """Yield the explicit samples, the corner cases of what varies, then random ones.
 
-        Without explicit samples the simplest one comes first.
+        Without explicit samples the simplest one comes first. Behind it is the same one with
+        distinct attributes, whatever varies.
 
         Parameters
         ----------
@@ -84,19 +87,20 @@ class Samples:
     def solved(self, vary: frozenset[Aspect], examples: int) -> Iterator[Solution]:
         """Yield samples with the choices that made them."""
         yield from self.bases
+        yield from self.distinct
         for index, root in enumerate(self.roots):
             # The first explicit sample shows the corners; the others only each dtype.
             for change in corners(root.trail, vary if index == 0 else vary & {"dtype"}):
                 yield from self.changed(root, change)
         if examples and vary and self.roots:
             strategy = solutions(self.roots, vary, self.accepts)
-            yield from drawn(strategy, examples, self.seed)
+            yield from draw(strategy, examples, self.seed)
 
     def changed(self, base: Solution, change: dict[str, object]) -> Iterator[Solution]:
         """Yield a corner case, if it is accepted."""
         for more in ({}, LINKED) if base.problem.sample else ({},):
             wanted = change | more
-            solution = found(base.problem, wanted, base.taken) or found(base.problem, wanted)
+            solution = find(base.problem, wanted, base.taken) or find(base.problem, wanted)
             if solution is not None and self.accepts(solution):
                 yield solution
                 return
@@ -119,8 +123,8 @@ class Samples:
     def explicit(self, sample: Sample) -> Solution:
         """Return an explicit sample with the choices that make it, if the solver can make it."""
         problem = problem_of(self.subject, sample)
-        whole = resolved(self.subject.operator, sample)
-        solution = found(problem, {})
+        whole = resolve(self.subject.operator, sample)
+        solution = find(problem, {})
         is_same = solution is not None and solution.sample == whole
         return solution if solution and is_same else Solution(problem, whole, ())
 
@@ -129,10 +133,32 @@ class Samples:
         """The bases to vary, made smaller where they are large, as the solver makes them."""
         roots = []
         for base in self.bases:
-            solution = base if base.trail else found(base.problem, {})
+            solution = base if base.trail else find(base.problem, {})
             if solution is not None and (solution is base or self.accepts(solution)):
                 roots.append(self.reduced(solution))
         return roots
+
+    @cached_property
+    def distinct(self) -> list[Solution]:
+        """The first base with attributes away from their defaults, no two of them equal."""
+        found = distinct(self.roots[0], self.accepts) if self.roots else None
+        return [] if found is None else [found]
+
+    def distinct_views(self) -> Iterator[Sample]:
+        """Yield the sample with distinct attributes in other layouts."""
+        for base in self.distinct:
+            for change in corners(base.trail, {"layout"}):
+                for solution in self.changed(base, change):
+                    self.origins.setdefault(solution.sample, solution)
+                    yield solution.sample
+
+    @cached_property
+    def wide(self) -> list[Sample]:
+        """A handful of samples with more elements, and last axes around lengths of vectors."""
+        found = list(wide(self.roots[0], self.accepts)) if self.roots else []
+        for each in found:
+            self.origins.setdefault(each.sample, each)
+        return [each.sample for each in found]
 
     def reduced(self, solution: Solution) -> Solution:
         """Return a solution whose tensors are not large, if it is accepted."""
@@ -145,7 +171,7 @@ class Samples:
                 for each in solution.trail
                 if each.name.startswith("size ") and each.taken > size and size in each.options
             }
-            smaller = found(solution.problem, {}, solution.taken | change)
+            smaller = find(solution.problem, {}, solution.taken | change)
             if smaller and element_count(smaller.sample) < count and self.accepts(smaller):
                 return smaller
         return solution
@@ -166,7 +192,11 @@ class Samples:
         if sample in self.refused:
             return False
         found = refusal(
-            self.subject, sample, device=self.device, is_declared=solution.problem.is_declared
+            self.subject,
+            sample,
+            device=self.device,
+            is_declared=solution.problem.is_declared,
+            is_tried=solution.problem.is_tried,
         )
         if found is None:
             self.accepted.add(sample)
@@ -193,11 +223,11 @@ class Samples:
 
         start = self.origins.get(sample) or self.explicit(sample)
         if not start.trail:  # the solver cannot make it, but perhaps one like it
-            near = found(start.problem, {})
+            near = find(start.problem, {})
             if near is None or not self.accepts(near) or not still_fails(near.sample):
                 return sample
             start = near
-        return smallest(start, self.accepts, still_fails)
+        return find_smallest(start, self.accepts, still_fails)
 
     @property
     def refused_by_reference(self) -> list[Sample]:
@@ -223,7 +253,7 @@ class Samples:
         for sample in tried:
             origin = self.origins[sample]
             if origin.problem.is_declared and fails(sample):
-                return smallest(origin, lambda other: not self.accepts(other), fails)
+                return find_smallest(origin, lambda other: not self.accepts(other), fails)
         return None
 
     def has_none_by_rules(self) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.problem import Problem
     from opwright.kit.declare.sample import Sample
 
-__all__ = ["Solution", "first_solution", "found"]
+__all__ = ["Solution", "find", "first_solution"]
 
 STEPS = 60  # of a search through contradictions
 GUESSES = 60  # calls of the judge for a base
@@ -36,7 +36,7 @@ class Solution:
         return {each.name: each.taken for each in self.trail}
 
 
-def found(
+def find(
     problem: Problem, change: Mapping[str, Any], taken: Mapping[str, Any] | None = None
 ) -> Solution | None:
     """Return the first sample without contradictions that has these choices; None if none has.
@@ -96,7 +96,7 @@ def first_solution(problem: Problem, accepts: Callable[[Solution], bool]) -> Sol
 
 def candidates(problem: Problem) -> Iterator[Solution]:
     """Yield the base, then what differs from it in one choice, then in two."""
-    base = found(problem, {})
+    base = find(problem, {})
     if base is None:
         return
     yield base
@@ -117,6 +117,6 @@ def candidates(problem: Problem) -> Iterator[Solution]:
         for second in other.others[:3]
     ]
     for change in changes:
-        solution = found(problem, change)
+        solution = find(problem, change)
         if solution is not None:
             yield solution

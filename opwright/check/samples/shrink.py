@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from opwright.check.samples.choice import same
-from opwright.check.samples.search import found
+from opwright.check.samples.choice import is_same
+from opwright.check.samples.search import find
 from opwright.check.samples.specs import specs_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.search import Solution
     from opwright.kit.declare.sample import Sample
 
-__all__ = ["smallest"]
+__all__ = ["find_smallest"]
 
 SECONDS = 2.0
 CALLS = 80
@@ -44,7 +44,7 @@ class Reduction:
         """Take over a change if the sample becomes smaller and still fails."""
         if self.is_over():
             return False
-        solution = found(self.best.problem, {}, self.best.taken | change)
+        solution = find(self.best.problem, {}, self.best.taken | change)
         if solution is None or solution.sample in self.tried:
             return False
         if measure(solution) >= measure(self.best) or not self.accepts(solution):
@@ -57,17 +57,17 @@ class Reduction:
         return True
 
 
-def smallest(
+def find_smallest(
     start: Solution, accepts: Callable[[Solution], bool], fails: Callable[[Sample], bool]
 ) -> Sample:
     """Return the smallest sample found."""
     reduction = Reduction(start, accepts, fails)
-    for change in coarse(start):
+    for change in take_coarse_steps(start):
         reduction.try_(change)
     changed = True
     while changed and not reduction.is_over():
         changed = False
-        for name in [each.name for each in ordered(reduction.best)]:
+        for name in [each.name for each in order(reduction.best)]:
             changed |= reduce_one(reduction, name)
     return reduction.best.sample
 
@@ -78,14 +78,14 @@ def reduce_one(reduction: Reduction, name: str) -> bool:
     if asked is None:
         return False
     for option in asked.options:
-        if same(option, asked.taken):
+        if is_same(option, asked.taken):
             return False
         if reduction.try_({name: option}):
             return True
     return False
 
 
-def coarse(start: Solution) -> Iterator[dict[str, Any]]:
+def take_coarse_steps(start: Solution) -> Iterator[dict[str, Any]]:
     """Yield large steps: everything as small as possible, then one aspect after the other."""
     simple = {each.name: each.options[0] for each in start.trail}
     yield simple
@@ -97,7 +97,7 @@ def coarse(start: Solution) -> Iterator[dict[str, Any]]:
         yield {each.name: simple[each.name] for each in start.trail if each.aspect == aspect}
 
 
-def ordered(solution: Solution) -> list[Any]:
+def order(solution: Solution) -> list[Any]:
     """Return the choices, in the order in which they are made simple."""
     return sorted(solution.trail, key=lambda each: ORDER.index(each.aspect))
 
@@ -110,7 +110,7 @@ def measure(solution: Solution) -> tuple[int, ...]:
     specs = list(specs_of(solution.sample))
     others = [each for each in solution.trail if each.aspect != "size"]
     places = [
-        next(place for place, option in enumerate(each.options) if same(option, each.taken))
+        next(place for place, option in enumerate(each.options) if is_same(option, each.taken))
         for each in others
     ]
     return (

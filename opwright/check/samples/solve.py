@@ -23,6 +23,8 @@ from opwright.check.samples.usual import (
     RANKS,
     RARE_SIZES,
     SIZES,
+    WIDE_SIZES,
+    WIDEST,
     by_size,
     default_length,
     is_integer,
@@ -232,8 +234,11 @@ class Solving:
             if base is None:
                 taken = set(self.sizes.values())
                 base = next((each for each in BASES if each not in taken), BASES[-1])
-            room = LARGEST // math.prod(max(size, 1) for size in self.sizes.values())
-            usual = {size for size in SIZES if size <= room}
+            is_wide = self.problem.is_wide
+            taken_up = math.prod(max(size, 1) for size in self.sizes.values())
+            room = (WIDEST if is_wide else LARGEST) // taken_up
+            wanted = {*SIZES, *self.problem.bounds, *(WIDE_SIZES if is_wide else ())}
+            usual = {size for size in wanted if size <= room}
             options = self.possible_sizes(name, by_size({*usual, base}))
             options = options or self.possible_sizes(name, RARE_SIZES)
             if not options:
@@ -372,7 +377,12 @@ class Solving:
     ) -> TensorSpec:
         """Return a tensor: its layout is chosen, its bounds are those of the samples."""
         known = self.problem.spec(argument, index)
-        low, high = (None, None) if known is None else (known.low, known.high)
+        if known is not None and known.values is not None and known.shape == shape:
+            values = known.values
+            low, high = None, None
+        else:
+            values = None
+            low, high = (None, None) if known is None else known.bounds
         of_sample = None if known is None else known.layout
         layout = self.choose(
             f"layout {argument.name}",
@@ -387,7 +397,9 @@ class Solving:
             if 0 not in shape:
                 raise Contradiction(argument.name)
             high = low
-        return TensorSpec(shape=shape, dtype=dtype, low=low, high=high, layout=layout)
+        return TensorSpec(
+            shape=shape, dtype=dtype, low=low, high=high, layout=layout, values=values
+        )
 
     def bound(self, high: float | None, dtype: str) -> float | None:
         """Return the largest value of an integer tensor: an index of an axis stays within it."""

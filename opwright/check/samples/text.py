@@ -33,6 +33,7 @@ def value_text(value: Value) -> str:
             if (given := getattr(value, name)) is not None
         ]
         parts += [f"layout={value.layout!r}"] if value.layout != "contiguous" else []
+        parts += [f"values={list(value.values)}"] if value.values is not None else []
         return f"tensor({', '.join(parts)})"
     if isinstance(value, tuple):
         return f"[{', '.join(map(value_text, value))}]"

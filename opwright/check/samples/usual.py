@@ -20,6 +20,8 @@ __all__ = [
     "RANKS",
     "RARE_SIZES",
     "SIZES",
+    "WIDEST",
+    "WIDE_SIZES",
     "by_size",
     "default_length",
     "is_integer",
@@ -29,6 +31,10 @@ SIZES = (1, 0, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 32, 33)
 # Where no usual size will do: a rule may ask for a multiple of 64, or for more than 100.
 RARE_SIZES = (*range(9, 65), *range(72, 513, 8), 768, 1024, 2048, 4096)
 LARGEST = 8192  # elements of a tensor that has all named axes, so that calls are quick
+# Where kernels begin to work in blocks: a last axis around a vector's length, and more elements
+# than one block has. For a few samples alone, which have up to WIDEST elements.
+WIDE_SIZES = (63, 64, 65, 128, 4097)
+WIDEST = 65536
 RANKS = (0, 1, 2, 3, 4)
 # Sizes that an axis has as long as nothing varies: different ones, so that mixing up axes shows.
 BASES = (2, 3, 4, 5, 6, 7)

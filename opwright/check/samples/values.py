@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from opwright.check.samples.choice import contains, same
+from opwright.check.samples.choice import contains, is_same
 from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.rules import DtypeArgument, DtypeSet
 from opwright.kit.declare.sample import frozen
 from opwright.kit.declare.schema import Base
-from opwright.kit.expressions.conditions import MemberCheck, ValueCheck
-from opwright.kit.expressions.shape import Binary, Const
+from opwright.kit.expressions.conditions import (
+    MemberCheck,
+    ValueCheck,
+    arguments_of_check,
+    constants_of_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,11 +23,11 @@ if TYPE_CHECKING:
     from opwright.check.samples.problem import Problem
     from opwright.kit.declare.sample import Value
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.expressions.shape import Size
 
 __all__ = ["SEEDS", "UNMADE", "is_default", "options_of"]
 
 SEEDS = tuple(range(64))
+FLOATING = frozenset({Base.FLOAT, Base.SYMFLOAT})
 # Types that no sample can give: they are left out, or the operator has no samples.
 UNMADE = frozenset(
     {
@@ -50,11 +55,14 @@ USUAL: dict[Base, tuple[Value, ...]] = {
     Base.MEMORY_FORMAT: ("contiguous_format",),
     Base.DEVICE: ("cpu",),
 }
+# Names of ints that are axes, counted from both ends; what a tensor does not have is refused.
+AXIS = re.compile(r"(^|_)(dims?|axis|axes)\d*$", re.IGNORECASE)
+AXES = (-1, 0, -2, 1, -3, 2)
 
 
 def is_default(argument: Argument, value: Value) -> bool:
     """Return whether a value is what an argument has where nothing is given."""
-    return argument.default is not None and same(frozen(default_value(argument)), value)
+    return argument.default is not None and is_same(frozen(default_value(argument)), value)
 
 
 def options_of(
@@ -76,6 +84,8 @@ def options_of(
     if not whole:
         found += of_rules(argument, problem)
         is_ruled = argument.name in problem.ruled
+        if argument.type.base.is_integer and AXIS.search(argument.name) and not problem.is_narrow:
+            found += AXES
         if not (found and problem.is_narrow and not is_ruled):
             found += USUAL.get(argument.type.base, ())
         if argument.type.base.is_integer and (is_ruled or argument.default is None):
@@ -93,20 +103,17 @@ def of_rules(argument: Argument, problem: Problem) -> Iterator[Value]:
     for check in () if facts is None else facts.checks:
         if isinstance(check, MemberCheck) and check.argument == argument.name:
             yield from check.values
-        if isinstance(check, ValueCheck) and argument.type.base.is_integer:
-            for value in (*constants(check.left), *constants(check.right)):
-                yield value
-                yield value + 1
+        if not isinstance(check, ValueCheck):
+            continue
+        numbers = (*constants_of_size(check.left), *constants_of_size(check.right))
+        if argument.type.base.is_integer:
+            for value in numbers:
+                if isinstance(value, int):
+                    yield value
+                    yield value + 1
+        elif argument.type.base in FLOATING and argument.name in arguments_of_check(check):
+            yield from map(float, numbers)
     if argument.type.base is Base.SCALAR_TYPE:
         for rule in problem.operator.dtypes.values():
             if isinstance(rule, DtypeArgument) and isinstance(rule.otherwise, DtypeSet):
                 yield from rule.otherwise.names
-
-
-def constants(size: Size) -> Iterator[int]:
-    """Yield the whole numbers in an expression."""
-    if isinstance(size, Const) and isinstance(size.value, int):
-        yield size.value
-    if isinstance(size, Binary):
-        yield from constants(size.left)
-        yield from constants(size.right)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch.nn import functional
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 if TYPE_CHECKING:
@@ -152,16 +152,16 @@ def gelu_grad_v2(dy: torch.Tensor, x: torch.Tensor, *, approximate: str = "none"
 @kernel("FastGelu", source="ops-nn:activation/fast_gelu/op_graph/fast_gelu_proto.h")
 def fast_gelu(x: torch.Tensor) -> torch.Tensor:
     """Answer x * sigmoid(1.702 x)."""
-    wide = widened(x)
+    wide = widen(x)
     return (wide * torch.sigmoid(SLOPE * wide)).to(x.dtype)
 
 
 @kernel("FastGeluGrad", source="ops-nn:activation/fast_gelu_grad/op_graph/fast_gelu_grad_proto.h")
 def fast_gelu_grad(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Gradient of FastGelu."""
-    wide = widened(x)
+    wide = widen(x)
     gate = torch.sigmoid(SLOPE * wide)
-    return (widened(dy) * gate * (1 + SLOPE * wide * (1 - gate))).to(x.dtype)
+    return (widen(dy) * gate * (1 + SLOPE * wide * (1 - gate))).to(x.dtype)
 
 
 @kernel("MishGrad", source="ops-nn:activation/mish_grad/op_graph/mish_grad_proto.h")

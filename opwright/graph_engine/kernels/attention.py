@@ -13,7 +13,7 @@ from opwright.graph_engine.kernels.attention_scores import (
     refuse,
     split_heads,
 )
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 MOST = 2147483647
@@ -155,11 +155,11 @@ def flash_attention_score_grad(  # noqa: PLR0913, PLR0917 -- the prototype's
         heads=head_num,
     )
     weights = (problem.scores() - softmax_max[..., :1]).exp() / softmax_sum[..., :1]
-    grad = widened(split_heads(dy, input_layout, head_num))
-    by_weights = problem.product(grad, widened(problem.value).transpose(-1, -2))
+    grad = widen(split_heads(dy, input_layout, head_num))
+    by_weights = problem.product(grad, widen(problem.value).transpose(-1, -2))
     by_scores = weights * (by_weights - (by_weights * weights).sum(-1, keepdim=True))
-    by_query = problem.product(by_scores, widened(problem.key)) * problem.scale
-    by_key = by_scores.transpose(-1, -2) @ widened(problem.query) * problem.scale
+    by_query = problem.product(by_scores, widen(problem.key)) * problem.scale
+    by_key = by_scores.transpose(-1, -2) @ widen(problem.query) * problem.scale
     by_value = weights.transpose(-1, -2) @ grad
     heads = problem.key.shape[1]
     groups = (torch.unflatten(x, 1, (heads, -1)) for x in (by_key, by_value))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +85,7 @@ class Band:
     shift: int
 
 
-def outside(queries: int, keys: int, before: int | None, after: int) -> torch.Tensor:
+def mask_outside(queries: int, keys: int, before: int | None, after: int) -> torch.Tensor:
     """Return where a key is further away than a query sees."""
     distance = torch.arange(keys) - torch.arange(queries).unsqueeze(1)
     hidden = distance > after
@@ -107,14 +107,14 @@ def hidden_keys(
     if band.mode in (1, 5):
         return mask.bool()
     if band.mode == 0:
-        return mask.bool() | outside(queries, keys, band.before, band.after)
+        return mask.bool() | mask_outside(queries, keys, band.before, band.after)
     if band.mode in (2, 3):
-        return outside(queries, keys, None, 0 if band.mode == 2 else band.shift)  # noqa: PLR2004
+        return mask_outside(queries, keys, None, 0 if band.mode == 2 else band.shift)  # noqa: PLR2004
     if band.mode == 4:  # noqa: PLR2004 -- the IR's number
-        return outside(queries, keys, band.before - band.shift, band.after + band.shift)
+        return mask_outside(queries, keys, band.before - band.shift, band.after + band.shift)
     if band.mode == 6 and prefix is not None:  # noqa: PLR2004 -- the IR's number
         seen = torch.tensor(prefix).reshape(-1, 1, 1, 1)
-        return outside(queries, keys, None, band.shift) & (torch.arange(keys) >= seen)
+        return mask_outside(queries, keys, None, band.shift) & (torch.arange(keys) >= seen)
     message = f"sparse_mode {band.mode} is not available, or needs a prefix"
     raise NotImplementedError(message)
 
@@ -150,7 +150,7 @@ class Problem:
 
     def scores(self) -> torch.Tensor:
         """Return the scaled products, minus infinity where a key is hidden."""
-        scores = self.product(widened(self.query), widened(self.key).transpose(-1, -2))
+        scores = self.product(widen(self.query), widen(self.key).transpose(-1, -2))
         if self.position is not None and self.scale_position:
             scores = scores + self.position
         scores = scores * self.scale
@@ -183,5 +183,5 @@ def attend(problem: Problem) -> Result:
     weights = (scores - highest).exp()
     total = weights.sum(-1, keepdim=True)
     total = total.masked_fill(blind, 1)
-    out = problem.product(weights / total, widened(problem.value))
+    out = problem.product(weights / total, widen(problem.value))
     return Result(out=out.to(problem.query.dtype), highest=highest, total=total)

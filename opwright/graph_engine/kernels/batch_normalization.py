@@ -8,7 +8,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 aten = torch.ops.aten
@@ -102,8 +102,8 @@ def bn_infer_grad(
     epsilon: float = 0.0001,
 ) -> torch.Tensor:
     """Gradient of BNInfer by x."""
-    factor = widened(scale) * (widened(batch_variance) + epsilon).rsqrt()
-    return (widened(grads) * channels(factor, grads)).to(grads.dtype)
+    factor = widen(scale) * (widen(batch_variance) + epsilon).rsqrt()
+    return (widen(grads) * channels(factor, grads)).to(grads.dtype)
 
 
 @kernel("BNTrainingUpdateGrad", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
@@ -117,9 +117,9 @@ def bn_training_update_grad(
     epsilon: float = 0.0001,
 ) -> Two:
     """Gradients of a batch normalization by its scale and offset."""
-    grad = widened(grads)
+    grad = widen(grads)
     rstd = (batch_variance + epsilon).rsqrt()
-    normalized = (widened(x) - channels(batch_mean, x)) * channels(rstd, x)
+    normalized = (widen(x) - channels(batch_mean, x)) * channels(rstd, x)
     axes = other_axes(x)
     return (grad * normalized).sum(axes), grad.sum(axes)
 
@@ -139,9 +139,9 @@ def bn_training_reduce_grad(
     """Gradient of a batch normalization by x, from those by scale and offset."""
     count = math.prod(x.shape[axis] for axis in other_axes(x))
     rstd = (batch_variance + epsilon).rsqrt()
-    normalized = (widened(x) - channels(batch_mean, x)) * channels(rstd, x)
+    normalized = (widen(x) - channels(batch_mean, x)) * channels(rstd, x)
     by_mean = channels(diff_offset / count, x) + normalized * channels(diff_scale / count, x)
-    return (channels(scale * rstd, x) * (widened(grads) - by_mean)).to(x.dtype)
+    return (channels(scale * rstd, x) * (widen(grads) - by_mean)).to(x.dtype)
 
 
 @kernel(

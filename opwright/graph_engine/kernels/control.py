@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.control_flow import call_graphs
-from opwright.graph_engine.model import Node  # noqa: TC001 - the table reads the annotations
+from opwright.graph_engine.calls.control_flow import call_graphs
+from opwright.graph_engine.graph.model import Node  # noqa: TC001 - the table reads the annotations
 from opwright.graph_engine.table import kernel
 
 BRANCHES = 2  # of If: what runs if the condition holds, and what runs otherwise

@@ -117,7 +117,7 @@ def even_padding(form: Form) -> list[int]:
     return form.pads[::2]
 
 
-def transposed(
+def convolve_transposed(
     size: list[int],
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -219,7 +219,7 @@ def transposed_convolution(  # noqa: PLR0913 -- the prototype's
     del output_padding
     refuse_offsets(offset_w, offset_x)
     form = form_of(strides, pads, dilations, groups, data_format)
-    return transposed(input_size, x, filter, bias, form)
+    return convolve_transposed(input_size, x, filter, bias, form)
 
 
 @kernel("Conv2DBackpropInput", "Conv3DBackpropInput", source=SOURCE)

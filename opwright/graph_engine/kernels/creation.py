@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
-from opwright.graph_engine.four_bits import is_four_bits, pack, unpack
+from opwright.aclnn.dtypes import DTYPE_NUMBERS
+from opwright.graph_engine.errors import KernelArgumentError
 from opwright.graph_engine.kernels.available import require_one_of
 from opwright.graph_engine.kernels.elementwise import unary
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
+from opwright.graph_engine.tensors.four_bits import code_of, is_four_bits, pack, unpack
 
 FLOAT = 0
 INT32 = 3
@@ -81,10 +83,32 @@ def number(x: torch.Tensor) -> int | float:
     return value
 
 
+# CANN has these dtypes, and torch no numbers of them.
+UNCAST = {
+    DTYPE_NUMBERS["INT4"]: "INT4, which operators of quantization answer",
+    **{
+        DTYPE_NUMBERS[name]: f"{name}, to and from which Ascend950 alone casts"
+        for name in ("HIFLOAT8", "FLOAT4_E2M1", "FLOAT4_E1M2")
+    },
+}
+
+
 @kernel("Cast", source="ops-math:math/cast/op_graph/cast_proto.h")
 def cast(x: torch.Tensor, *, dst_type: int, truncate: bool = False) -> torch.Tensor:
-    """Convert the dtype."""
+    """Convert the dtype.
+
+    Raises
+    ------
+    KernelArgumentError
+        OPW-N003: a dtype of which torch has no numbers.
+    """
     del truncate
+    source = [code_of(x.dtype)] if is_four_bits(x.dtype) else []
+    for code in [dst_type, *source]:
+        if code in UNCAST:
+            raise KernelArgumentError(
+                where="Cast", got=f"dtype {UNCAST[code]}", allowed=["a dtype of torch"]
+            )
     return x.to(from_runtime(dst_type, where="Cast"))
 
 

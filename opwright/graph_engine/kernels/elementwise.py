@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 if TYPE_CHECKING:
@@ -185,13 +185,13 @@ def muls(x: torch.Tensor, *, value: float) -> torch.Tensor:
 @kernel("Axpy", source="ops-math:math/axpy/op_graph/axpy_proto.h")
 def axpy(x1: torch.Tensor, x2: torch.Tensor, *, alpha: float) -> torch.Tensor:
     """x1 + alpha * x2."""
-    return (widened(x1) + alpha * widened(x2)).to(torch.result_type(x1, x2))
+    return (widen(x1) + alpha * widen(x2)).to(torch.result_type(x1, x2))
 
 
 @kernel("AxpyV2", source="ops-math:math/axpy_v2/op_graph/axpy_v2_proto.h")
 def axpy_v2(x1: torch.Tensor, x2: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     """x1 + alpha * x2."""
-    return (widened(x1) + alpha * widened(x2)).to(torch.result_type(x1, x2))
+    return (widen(x1) + alpha * widen(x2)).to(torch.result_type(x1, x2))
 
 
 @kernel("Sxpy", source="torchair:aten.rsub.Scalar")
@@ -205,7 +205,7 @@ def addcdiv(
     input_data: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
     """input_data + value * x1 / x2."""
-    return (widened(input_data) + value * (widened(x1) / widened(x2))).to(input_data.dtype)
+    return (widen(input_data) + value * (widen(x1) / widen(x2))).to(input_data.dtype)
 
 
 @kernel("Addcmul", source="ops-math:math/addcmul/op_graph/addcmul_proto.h")
@@ -213,7 +213,7 @@ def addcmul(
     input_data: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
     """input_data + value * x1 * x2."""
-    return (widened(input_data) + value * (widened(x1) * widened(x2))).to(input_data.dtype)
+    return (widen(input_data) + value * (widen(x1) * widen(x2))).to(input_data.dtype)
 
 
 @kernel("Lerp", source="ops-math:math/lerp/op_graph/lerp_proto.h")

@@ -130,7 +130,7 @@ def numbers(given: torch.Tensor, likes: list[torch.Tensor]) -> list[torch.Tensor
     return [each[0] for _ in range(count)] if each.numel() == 1 else list(each[:count].unbind())
 
 
-def kept(results: list[torch.Tensor], likes: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+def keep_dtypes(results: list[torch.Tensor], likes: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     """Return the results in the dtypes of the tensors that they stand for."""
     return tuple(
         result
@@ -158,7 +158,7 @@ def of_lists_and(
         rows = lists(x, count)
         likes = [row[0] for row in rows]
         pairs = zip(rows, numbers(given, likes), strict=True)
-        return kept([function(*row, number) for row, number in pairs], likes)
+        return keep_dtypes([function(*row, number) for row, number in pairs], likes)
 
     def of_alpha(x: list[torch.Tensor], alpha: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return compute(x, alpha)
@@ -219,7 +219,7 @@ def foreach_pow_scalar_and_tensor(
 ) -> tuple[torch.Tensor, ...]:
     """Raise a number to the power of each tensor."""
     pairs = zip(numbers(scalar, x), x, strict=True)
-    return kept([torch.pow(number, exponent) for number, exponent in pairs], x)
+    return keep_dtypes([torch.pow(number, exponent) for number, exponent in pairs], x)
 
 
 @kernel(

@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 aten = torch.ops.aten
@@ -70,7 +70,7 @@ def group_norm_with_variance(
     del data_format
     refuse_inference(is_training=is_training)
     y, mean, _ = group_norm(x, gamma, beta, num_groups, eps)
-    variance = widened(x).reshape(x.shape[0], num_groups, -1).var(-1, correction=0)
+    variance = widen(x).reshape(x.shape[0], num_groups, -1).var(-1, correction=0)
     return y, mean, variance.to(mean.dtype)
 
 
@@ -127,7 +127,7 @@ def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
     """Gradients of GroupNormSwish: z s(kz) has the slope s + kz s (1 - s)."""
     del data_format, dgamma_is_require, dbeta_is_require
     count, width = x.shape[:2]
-    by_group = widened(x).reshape(count, num_groups, -1)
+    by_group = widen(x).reshape(count, num_groups, -1)
     plain = (by_group - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
     channels = (1, width, *[1] * (x.dim() - 2))
     z = plain.reshape(x.shape) * gamma.reshape(channels) + beta.reshape(channels)

@@ -94,7 +94,9 @@ def gather_nd(
     return x[coordinates(indices)]
 
 
-def masked(indices: list[torch.Tensor], mask: Sequence[int]) -> tuple[torch.Tensor | slice, ...]:
+def mask_index(
+    indices: list[torch.Tensor], mask: Sequence[int]
+) -> tuple[torch.Tensor | slice, ...]:
     """Return an index: where the mask is 0, the whole axis."""
     if sum(map(bool, mask)) != len(indices):
         message = f"{len(indices)} indices for the mask {list(mask)}"
@@ -108,7 +110,7 @@ def index_by_tensor(
     x: torch.Tensor, indices: list[torch.Tensor], *, indices_mask: Sequence[int] = ()
 ) -> torch.Tensor:
     """Index some axes with tensors."""
-    return x[masked(indices, indices_mask or [1] * len(indices))]
+    return x[mask_index(indices, indices_mask or [1] * len(indices))]
 
 
 @kernel("Index", source="ops-nn:index/index/op_graph/index_proto.h")
@@ -120,7 +122,7 @@ def index(
 ) -> torch.Tensor:
     """Index some axes with tensors; `indexed_sizes` is the mask."""
     del indexed_strides
-    return x[masked(indices, indexed_sizes)]
+    return x[mask_index(indices, indexed_sizes)]
 
 
 @kernel("IndexPutV2", source="ops-nn:index/index_put_v2/op_graph/index_put_v2_proto.h")
@@ -136,7 +138,7 @@ def index_put_v2(
     """Write at an index of tensors; `indexed_sizes` is the mask."""
     del indexed_strides
     places = [
-        None if isinstance(place, slice) else place for place in masked(indices, indexed_sizes)
+        None if isinstance(place, slice) else place for place in mask_index(indices, indexed_sizes)
     ]
     written: torch.Tensor = torch.ops.aten.index_put_(x, places, value, accumulate)
     return written

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def layer_norm(
 
     The statistics of half precision are float32.
     """
-    scale, offset = (None if p is None else widened(p) for p in (gamma, beta))
-    y, mean, rstd = aten.native_layer_norm(widened(x), sizes, scale, offset, epsilon)
+    scale, offset = (None if p is None else widen(p) for p in (gamma, beta))
+    y, mean, rstd = aten.native_layer_norm(widen(x), sizes, scale, offset, epsilon)
     return y.to(x.dtype), mean, rstd
 
 
@@ -75,7 +75,7 @@ def layer_norm_with_variance(
     del begin_params_axis
     y, mean, _ = layer_norm(x, x.shape[begin_norm_axis:], gamma, beta, epsilon)
     axes = list(range(begin_norm_axis % x.dim(), x.dim()))
-    variance = widened(x).var(axes, correction=0, keepdim=True)
+    variance = widen(x).var(axes, correction=0, keepdim=True)
     return y, mean, variance.to(mean.dtype)
 
 
@@ -86,13 +86,13 @@ def layer_norm_grad_v3(
     dy: torch.Tensor, x: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor, gamma: torch.Tensor
 ) -> Three:
     """Gradients of LayerNormV3 and LayerNormV4."""
-    scale = widened(gamma)
+    scale = widen(gamma)
     by_x, by_gamma, by_beta = aten.native_layer_norm_backward(
-        widened(dy),
-        widened(x),
+        widen(dy),
+        widen(x),
         gamma.shape,
-        widened(mean),
-        widened(rstd),
+        widen(mean),
+        widen(rstd),
         scale,
         torch.zeros_like(scale),
         [True, True, True],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def product_of(x1: torch.Tensor, x2: torch.Tensor, bias: torch.Tensor | None) ->
         return x1 @ x2
     if bias.dtype == x1.dtype and x1.dim() == x2.dim() == len("mk"):
         return torch.addmm(bias, x1, x2)
-    return (widened(x1) @ widened(x2) + widened(bias)).to(x1.dtype)
+    return (widen(x1) @ widen(x2) + widen(bias)).to(x1.dtype)
 
 
 @kernel("MatMul", source="graphengine:third_party/fwkacllib/inc/ops/matrix_calculation_ops.h")
@@ -115,15 +115,13 @@ def fused_mat_mul(
 ) -> torch.Tensor:
     """Of x1 @ x2 + bias (and x3) the function `fused_op_type`; HF32 is computed in float32."""
     del enable_hf32
-    product = transpose_if(widened(x1), on=transpose_x1) @ transpose_if(
-        widened(x2), on=transpose_x2
-    )
+    product = transpose_if(widen(x1), on=transpose_x1) @ transpose_if(widen(x2), on=transpose_x2)
     if bias is not None:
-        product = product + widened(bias)
+        product = product + widen(bias)
     if fused_op_type in FUSIONS_OF_ONE:
         result = FUSIONS_OF_ONE[fused_op_type](product)
     elif fused_op_type in FUSIONS and x3 is not None:
-        result = FUSIONS[fused_op_type](product, widened(x3))
+        result = FUSIONS[fused_op_type](product, widen(x3))
     else:
         message = f"fused_op_type '{fused_op_type}' is not available, or its operand x3 is missing"
         raise NotImplementedError(message)

@@ -9,9 +9,9 @@ import math
 
 import torch
 
-from opwright.graph_engine.aclnn_call import New, call_aclnn
-from opwright.graph_engine.dtypes import from_runtime
+from opwright.graph_engine.calls.aclnn import New, call_aclnn
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 BLOCK = 32
 PAIR = 2  # scales come in pairs, which are the last axis

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.aclnn_call import New, call_aclnn
+from opwright.graph_engine.calls.aclnn import New, call_aclnn
 from opwright.graph_engine.kernels.available import require_one_of
 from opwright.graph_engine.table import kernel
 

@@ -24,7 +24,9 @@ def margins(x: torch.Tensor, paddings: Sequence[int], *, contiguous: bool) -> li
     return list(zip(paddings[: x.dim()], paddings[x.dim() :], strict=True))
 
 
-def with_constant(x: torch.Tensor, sizes: Sequence[Margin], value: torch.Tensor) -> torch.Tensor:
+def pad_with_constant(
+    x: torch.Tensor, sizes: Sequence[Margin], value: torch.Tensor
+) -> torch.Tensor:
     """Put a value around; a negative margin cuts."""
     for axis, (before, after) in enumerate(sizes):
         start, stop = max(-before, 0), x.shape[axis] - max(-after, 0)
@@ -40,27 +42,27 @@ def with_constant(x: torch.Tensor, sizes: Sequence[Margin], value: torch.Tensor)
     return x
 
 
-def reflected(place: torch.Tensor, size: int) -> torch.Tensor:
+def pad_reflected(place: torch.Tensor, size: int) -> torch.Tensor:
     """Mirror at the outermost elements."""
     return (size - 1) - ((size - 1) - place.abs()).abs()
 
 
-def symmetric(place: torch.Tensor, size: int) -> torch.Tensor:
+def pad_symmetric(place: torch.Tensor, size: int) -> torch.Tensor:
     """Mirror at the edges, so that the outermost elements come twice."""
     place = torch.where(place < 0, -1 - place, place)
     return torch.where(place >= size, 2 * size - 1 - place, place)
 
 
-def nearest(place: torch.Tensor, size: int) -> torch.Tensor:
+def pad_nearest(place: torch.Tensor, size: int) -> torch.Tensor:
     """Repeat the outermost elements."""
     return place.clamp(0, size - 1)
 
 
 # Where an element of the margin comes from: place before and behind the axis -> place on it.
 ORIGINS: dict[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
-    "edge": nearest,
-    "reflect": reflected,
-    "symmetric": symmetric,
+    "edge": pad_nearest,
+    "reflect": pad_reflected,
+    "symmetric": pad_symmetric,
 }
 REACH = {"reflect": -1, "symmetric": 0}  # how much wider than the axis a margin can be
 
@@ -85,26 +87,26 @@ def from_inside(x: torch.Tensor, sizes: Sequence[Margin], mode: str) -> torch.Te
     return x
 
 
-def padded(
+def put_margin(
     x: torch.Tensor, sizes: Sequence[Margin], mode: str, value: torch.Tensor | None
 ) -> torch.Tensor:
     """Put a margin around."""
     if mode != "constant":
         return from_inside(x, sizes, mode)
     filling = x.new_zeros(()) if value is None else value.to(x.dtype).reshape(())
-    return with_constant(x, sizes, filling)
+    return pad_with_constant(x, sizes, filling)
 
 
 @kernel("Pad", source="ops-math:conversion/pad/op_graph/pad_proto.h")
 def pad(x: torch.Tensor, paddings: list[int]) -> torch.Tensor:
     """Put zeros around."""
-    return padded(x, margins(x, paddings, contiguous=True), "constant", None)
+    return put_margin(x, margins(x, paddings, contiguous=True), "constant", None)
 
 
 @kernel("PadV2", source="ops-math:conversion/pad_v2/op_graph/pad_v2_proto.h")
 def pad_v2(x: torch.Tensor, paddings: list[int], constant_values: torch.Tensor) -> torch.Tensor:
     """Put a value around."""
-    return padded(x, margins(x, paddings, contiguous=True), "constant", constant_values)
+    return put_margin(x, margins(x, paddings, contiguous=True), "constant", constant_values)
 
 
 @kernel("PadV3", source="ops-math:conversion/pad_v3/op_graph/pad_v3_proto.h")
@@ -117,7 +119,9 @@ def pad_v3(
     paddings_contiguous: bool = True,
 ) -> torch.Tensor:
     """Put a value or copies of elements around."""
-    return padded(x, margins(x, paddings, contiguous=paddings_contiguous), mode, constant_values)
+    return put_margin(
+        x, margins(x, paddings, contiguous=paddings_contiguous), mode, constant_values
+    )
 
 
 @kernel("MirrorPad", source="ops-math:conversion/mirror_pad/op_graph/mirror_pad_proto.h")

@@ -7,9 +7,9 @@ from typing import cast
 import torch
 from torch.nn import functional
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.kernels.available import require_one_of
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 aten = torch.ops.aten
 
@@ -145,7 +145,7 @@ def max_pool_3d_with_argmax_v2(
     return y, position.to(from_runtime(dtype, where="MaxPool3DWithArgmaxV2"))
 
 
-def even(pads: list[int]) -> list[int]:
+def pair_padding(pads: list[int]) -> list[int]:
     """Return the padding of each axis from those before and after it."""
     if pads[::2] != pads[1::2]:
         message = f"pads {pads}, which differ before and after, are not available"
@@ -176,7 +176,7 @@ def avg_pool_v2(
         x,
         ksize[2:],
         strides[2:],
-        even(pads),
+        pair_padding(pads),
         ceil_mode=ceil_mode,
         count_include_pad=not exclusive,
         divisor_override=divisor_override or None,
@@ -205,7 +205,7 @@ def avg_pool_v2_grad(  # noqa: PLR0913 -- the prototype's
         return (input_grad / (height * width)).expand(orig_input_shape).clone()
     require_one_of("padding_mode", padding_mode, "CALCULATED")
     x = input_grad.new_zeros(orig_input_shape)
-    windows = (ksize[2:], strides[2:], even(pads))
+    windows = (ksize[2:], strides[2:], pair_padding(pads))
     return cast(
         "torch.Tensor",
         aten.avg_pool2d_backward(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["widened"]
+__all__ = ["widen"]
 
 
-def widened(x: torch.Tensor) -> torch.Tensor:
+def widen(x: torch.Tensor) -> torch.Tensor:
     """Return `x` in the precision that it is computed in."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x

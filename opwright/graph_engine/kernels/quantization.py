@@ -10,12 +10,12 @@ import math
 
 import torch
 
-from opwright.graph_engine.aclnn_call import New, Written, call_aclnn
-from opwright.graph_engine.dtypes import from_runtime
-from opwright.graph_engine.four_bits import INT4
+from opwright.graph_engine.calls.aclnn import New, Written, call_aclnn
 from opwright.graph_engine.kernels.available import require_one_of
 from opwright.graph_engine.kernels.microscaling import scales_along
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
+from opwright.graph_engine.tensors.four_bits import INT4
 
 INT8, INT32, FLOAT16, FLOAT8_E5M2 = 2, 3, 1, 35
 # The texts of Quantize's attribute.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.graph_engine.aclnn_call import New, Written, call_aclnn
-from opwright.graph_engine.dtypes import from_runtime
-from opwright.graph_engine.four_bits import INT4, unpack
+from opwright.graph_engine.calls.aclnn import New, Written, call_aclnn
 from opwright.graph_engine.kernels.available import require_one_of
 from opwright.graph_engine.kernels.quantization import trans_quant_param_v2
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
+from opwright.graph_engine.tensors.four_bits import INT4, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

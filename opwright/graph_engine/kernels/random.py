@@ -11,8 +11,8 @@ import math
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 FLOAT = 0
 INT64 = 9
@@ -24,16 +24,16 @@ LAST_SHIFT = 31
 MASK_ALIGNMENT = 128  # elements
 
 
-def shifted(x: torch.Tensor, count: int) -> torch.Tensor:
+def shift(x: torch.Tensor, count: int) -> torch.Tensor:
     """Return 64-bit integers shifted to the right, filled with zeros."""
     return (x >> count) & ((1 << (64 - count)) - 1)
 
 
-def mixed(x: torch.Tensor) -> torch.Tensor:
+def mix(x: torch.Tensor) -> torch.Tensor:
     """Return integers whose bits all depend on all bits of `x`."""
     for count, factor in MIXERS:
-        x = (x ^ shifted(x, count)) * factor
-    return x ^ shifted(x, LAST_SHIFT)
+        x = (x ^ shift(x, count)) * factor
+    return x ^ shift(x, LAST_SHIFT)
 
 
 def uniform(count: int, *keys: torch.Tensor) -> torch.Tensor:
@@ -41,12 +41,12 @@ def uniform(count: int, *keys: torch.Tensor) -> torch.Tensor:
     state = torch.zeros((), dtype=torch.int64)
     for key in keys:
         for word in key.reshape(-1).to(torch.int64).unbind():
-            state = mixed(state + STEP + word)
-    drawn = mixed(state + STEP * torch.arange(1, count + 1))
-    return shifted(drawn, 64 - BITS_OF_FLOAT).to(torch.float64) * 2.0**-BITS_OF_FLOAT
+            state = mix(state + STEP + word)
+    drawn = mix(state + STEP * torch.arange(1, count + 1))
+    return shift(drawn, 64 - BITS_OF_FLOAT).to(torch.float64) * 2.0**-BITS_OF_FLOAT
 
 
-def normal(count: int, *keys: torch.Tensor) -> torch.Tensor:
+def draw_normal(count: int, *keys: torch.Tensor) -> torch.Tensor:
     """Return normally distributed float64 numbers (Box and Muller)."""
     first, second = uniform(2 * count, *keys).chunk(2)
     return torch.sqrt(-2 * torch.log1p(-first)) * torch.cos(2 * math.pi * second)
@@ -87,7 +87,7 @@ def stateless_random_normal_v2(
 ) -> torch.Tensor:
     """Draw from the normal distribution."""
     del alg
-    drawn = normal(math.prod(shape), key, counter)
+    drawn = draw_normal(math.prod(shape), key, counter)
     return drawn.to(from_runtime(dtype, where="StatelessRandomNormalV2")).reshape(shape)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 UNDEFINED = 28
 INT64 = 9
@@ -20,7 +20,7 @@ INT32_RANGE = torch.iinfo(torch.int32)  # its ends stand for an infinite order o
 Reduction = Callable[[torch.Tensor, list[int], bool], torch.Tensor]
 
 
-def computed(x: torch.Tensor) -> torch.Tensor:
+def widen_for_mean(x: torch.Tensor) -> torch.Tensor:
     """Return the tensor in a dtype that has means: float32 for integers."""
     return x if x.is_floating_point() or x.is_complex() else x.float()
 
@@ -32,7 +32,7 @@ def total(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:  # noqa
 
 def mean(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:  # noqa: FBT001 - Reduction
     """Answer the mean; integers keep their dtype."""
-    return computed(x).mean(axes, keepdim=keep).to(x.dtype)
+    return widen_for_mean(x).mean(axes, keepdim=keep).to(x.dtype)
 
 
 def product(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:  # noqa: FBT001 - Reduction
@@ -218,7 +218,7 @@ kernel(
 )(extreme(torch.min))
 
 
-def running(
+def run_along(
     function: Callable[..., torch.Tensor],
     x: torch.Tensor,
     axis: int,
@@ -242,7 +242,7 @@ def cumsum(
     x: torch.Tensor, axis: int, *, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:
     """Answer the sums up to each element."""
-    return running(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
+    return run_along(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
 
 
 @kernel("CumsumD", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
@@ -250,7 +250,7 @@ def cumsum_d(
     x: torch.Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:
     """Answer the sums up to each element."""
-    return running(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
+    return run_along(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
 
 
 @kernel("Cumprod", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
@@ -258,4 +258,4 @@ def cumprod(
     x: torch.Tensor, axis: int, *, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:
     """Answer the products up to each element."""
-    return running(torch.cumprod, x, axis, start=1, exclusive=exclusive, reverse=reverse)
+    return run_along(torch.cumprod, x, axis, start=1, exclusive=exclusive, reverse=reverse)

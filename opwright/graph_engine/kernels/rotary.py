@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.table import kernel
 
 HALF, INTERLEAVE, QUARTER, INTERLEAVE_HALF = range(4)
 NAMES = {"half": HALF, "interleave": INTERLEAVE, "quarter": QUARTER}
 
 
-def turned(x: torch.Tensor, mode: int) -> torch.Tensor:
+def rotate_quarter(x: torch.Tensor, mode: int) -> torch.Tensor:
     """Turn each pair of the last axis by 90 degrees: (a, b) -> (-b, a)."""
     if mode == INTERLEAVE:
         pairs = torch.unflatten(x, -1, (-1, 2))
         return torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2)
     if mode == QUARTER:
-        return torch.cat([turned(part, HALF) for part in x.chunk(2, -1)], -1)
+        return torch.cat([rotate_quarter(part, HALF) for part in x.chunk(2, -1)], -1)
     first, second = x.chunk(2, -1)
     return torch.cat([-second, first], -1)
 
@@ -32,37 +32,35 @@ def neighbours(x: torch.Tensor) -> torch.Tensor:
     return torch.unflatten(x, -1, (2, -1)).transpose(-1, -2).flatten(-2)
 
 
-def embedded(
-    x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mode: int = HALF
-) -> torch.Tensor:
+def embed(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mode: int = HALF) -> torch.Tensor:
     """Return x with its pairs turned by the angles."""
-    wide = widened(x)
+    wide = widen(x)
     if mode == INTERLEAVE_HALF:
         wide, mode = halves(wide), HALF
-    return (wide * widened(cos) + turned(wide, mode) * widened(sin)).to(x.dtype)
+    return (wide * widen(cos) + rotate_quarter(wide, mode) * widen(sin)).to(x.dtype)
 
 
 def gradients(
     grad: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, x: torch.Tensor | None, mode: int
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """Return the gradients of `embedded` by x, cos and sin."""
-    wide = widened(grad)
+    """Return the gradients of `embed` by x, cos and sin."""
+    wide = widen(grad)
     inner = HALF if mode == INTERLEAVE_HALF else mode
-    by_x = wide * widened(cos) - turned(wide * widened(sin), inner)
+    by_x = wide * widen(cos) - rotate_quarter(wide * widen(sin), inner)
     if mode == INTERLEAVE_HALF:
         by_x = neighbours(by_x)
     if x is None:
         return by_x.to(grad.dtype), None, None
-    taken = halves(widened(x)) if mode == INTERLEAVE_HALF else widened(x)
+    taken = halves(widen(x)) if mode == INTERLEAVE_HALF else widen(x)
     by_cos = (wide * taken).sum_to_size(cos.shape)
-    by_sin = (wide * turned(taken, inner)).sum_to_size(sin.shape)
+    by_sin = (wide * rotate_quarter(taken, inner)).sum_to_size(sin.shape)
     return by_x.to(grad.dtype), by_cos.to(cos.dtype), by_sin.to(sin.dtype)
 
 
 @kernel("RotaryMul", source="torch_npu:_op_plugin_docs.py:npu_rotary_mul")
 def rotary_mul(x: torch.Tensor, r1: torch.Tensor, r2: torch.Tensor) -> torch.Tensor:
     """Answer x * r1 + rotate(x) * r2."""
-    return embedded(x, r1, r2)
+    return embed(x, r1, r2)
 
 
 @kernel(
@@ -100,9 +98,9 @@ def rotary_position_embedding(
 ) -> torch.Tensor:
     """Answer x * cos + rotate(x) * sin; a matrix takes the place of the mode."""
     if rotate is None:
-        return embedded(x, cos, sin, mode)
-    wide = widened(x)
-    return (wide * widened(cos) + wide @ widened(rotate) * widened(sin)).to(x.dtype)
+        return embed(x, cos, sin, mode)
+    wide = widen(x)
+    return (wide * widen(cos) + wide @ widen(rotate) * widen(sin)).to(x.dtype)
 
 
 @kernel(
@@ -143,8 +141,8 @@ def apply_rotary_pos_emb(
     del layout
     mode = NAMES[rotary_mode]
     return (
-        query.copy_(embedded(query, cos, sin, mode)),
-        key.copy_(embedded(key, cos, sin, mode)),
+        query.copy_(embed(query, cos, sin, mode)),
+        key.copy_(embed(key, cos, sin, mode)),
     )
 
 
@@ -154,4 +152,4 @@ def apply_rotary_pos_emb(
 )
 def interleave_rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """Move neighbours into halves, then embed."""
-    return embedded(x, cos, sin, INTERLEAVE_HALF)
+    return embed(x, cos, sin, INTERLEAVE_HALF)

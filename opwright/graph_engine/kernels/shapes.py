@@ -6,8 +6,8 @@ from collections.abc import Sequence  # noqa: TC003 - the table reads the annota
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 INT32 = 3
 
@@ -64,7 +64,7 @@ def flatten(x: torch.Tensor, *, axis: int = 1) -> torch.Tensor:
     return x.reshape(x.shape[:start].numel(), x.shape[start:].numel())
 
 
-def with_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+def insert_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     """Insert axes of size 1; `axes` counts in the result."""
     rank = x.dim() + len(axes)
     for axis in sorted(axis % rank for axis in axes):
@@ -72,7 +72,7 @@ def with_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     return x
 
 
-def without_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+def remove_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     """Remove axes of size 1: all of them if none is named."""
     if not axes:
         return x.squeeze()
@@ -86,13 +86,13 @@ def without_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
 @kernel("Unsqueeze", source="ops-math:conversion/unsqueeze/op_graph/unsqueeze_proto.h")
 def unsqueeze(x: torch.Tensor, *, axes: Sequence[int] = ()) -> torch.Tensor:
     """Insert axes of size 1."""
-    return with_axes(x, axes)
+    return insert_axes(x, axes)
 
 
 @kernel("UnsqueezeV3", source="ops-math:conversion/unsqueezev3/op_graph/unsqueezev3_proto.h")
 def unsqueeze_v3(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
     """Insert axes of size 1."""
-    return with_axes(x, axes)
+    return insert_axes(x, axes)
 
 
 @kernel("ExpandDims", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h")
@@ -104,13 +104,13 @@ def expand_dims(x: torch.Tensor, axis: int) -> torch.Tensor:
 @kernel("Squeeze", source="ops-math:conversion/squeeze/op_graph/squeeze_proto.h")
 def squeeze(x: torch.Tensor, *, axis: Sequence[int] = ()) -> torch.Tensor:
     """Remove axes of size 1."""
-    return without_axes(x, axis)
+    return remove_axes(x, axis)
 
 
 @kernel("SqueezeV3", source="ops-math:conversion/squeezev3/op_graph/squeezev3_proto.h")
 def squeeze_v3(x: torch.Tensor, axes: list[int] | None = None) -> torch.Tensor:
     """Remove axes of size 1."""
-    return without_axes(x, axes or ())
+    return remove_axes(x, axes or ())
 
 
 @kernel("Transpose", source="ops-math:conversion/transpose/op_graph/transpose_proto.h")
@@ -174,7 +174,7 @@ def unpack(x: torch.Tensor, *, num: int, axis: int = 0) -> tuple[torch.Tensor, .
     return x.unbind(axis)
 
 
-def joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+def join(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
     """Join along an axis; a scalar has one."""
     return torch.cat([part.reshape(1) if part.dim() == 0 else part for part in parts], axis)
 
@@ -183,14 +183,14 @@ def joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
 def concat_v2(x: list[torch.Tensor], concat_dim: int, *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return joined(x, concat_dim)
+    return join(x, concat_dim)
 
 
 @kernel("Concat", source="ops-math:conversion/concat/op_graph/concat_proto.h")
 def concat(concat_dim: int, x: list[torch.Tensor], *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return joined(x, concat_dim)
+    return join(x, concat_dim)
 
 
 @kernel("ConcatD", source="ops-math:conversion/concat_d/op_graph/concat_d_proto.h")
@@ -198,7 +198,7 @@ def concat(concat_dim: int, x: list[torch.Tensor], *, N: int = 1) -> torch.Tenso
 def concat_d(x: list[torch.Tensor], *, concat_dim: int, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return joined(x, concat_dim)
+    return join(x, concat_dim)
 
 
 def pieces(x: torch.Tensor, sizes: Sequence[int], axis: int, count: int) -> list[torch.Tensor]:
@@ -246,7 +246,7 @@ def split_d(x: torch.Tensor, *, split_dim: int, num_split: int) -> list[torch.Te
     return equal_pieces(x, split_dim, num_split)
 
 
-def dense(x: torch.Tensor) -> torch.Tensor:
+def make_dense(x: torch.Tensor) -> torch.Tensor:
     """Return the tensor with strides of its shape, at the beginning of its memory."""
     if x.is_contiguous() and x.storage_offset() == 0:
         return x
@@ -258,7 +258,7 @@ def as_strided(
     x: torch.Tensor, size: list[int], stride: list[int], storage_offset: int
 ) -> torch.Tensor:
     """Read elements of the memory of `x` at strides of one's own."""
-    return dense(x).as_strided(size, stride, storage_offset)
+    return make_dense(x).as_strided(size, stride, storage_offset)
 
 
 @kernel("ViewCopy", source="ops-math:conversion/view_copy/op_graph/view_copy_proto.h")
@@ -277,8 +277,10 @@ def view_copy(
     Unlike other operators whose output has the name of an input, this one leaves it as it is:
     TorchAir has it stand for as_strided_scatter.
     """
-    values = dense(src).as_strided(src_size, src_stride, src_storage_offset)
-    return torch.as_strided_scatter(dense(dst), values, dst_size, dst_stride, dst_storage_offset)
+    values = make_dense(src).as_strided(src_size, src_stride, src_storage_offset)
+    return torch.as_strided_scatter(
+        make_dense(dst), values, dst_size, dst_stride, dst_storage_offset
+    )
 
 
 @kernel("ReverseV2", source="ops-nn:index/reverse_v2/op_graph/reverse_v2_proto.h")

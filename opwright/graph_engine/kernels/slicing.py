@@ -7,7 +7,7 @@ import torch
 from opwright.graph_engine.table import kernel
 
 
-def along(x: torch.Tensor, axis: int, bounds: slice) -> torch.Tensor:
+def cut_along(x: torch.Tensor, axis: int, bounds: slice) -> torch.Tensor:
     """Cut along one axis; a negative stride goes backwards."""
     places = range(*bounds.indices(x.shape[axis]))
     if not places:
@@ -32,7 +32,7 @@ def cut(x: torch.Tensor, items: list[slice | int | None], *, ellipsis: int = -1)
         elif isinstance(item, int):
             x = x.select(axis, item)
         else:
-            x = along(x, axis, item)
+            x = cut_along(x, axis, item)
             axis += 1
     return x
 
@@ -106,7 +106,7 @@ def strided_slice_v2(
     for number, (axis, first, last) in enumerate(zip(axes, begin, end, strict=True)):
         start = None if bit(begin_mask, number) else first
         stop = None if bit(end_mask, number) else last
-        x = along(x, axis, slice(start, stop, strides[number]))
+        x = cut_along(x, axis, slice(start, stop, strides[number]))
     return x
 
 

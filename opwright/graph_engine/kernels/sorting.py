@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.table import kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 INT64 = 9
 

@@ -80,7 +80,7 @@ class Layout:
         return filled[tuple(slice(size) for size in self.base)].reshape(self.shape)
 
 
-def up(size: int, block: int) -> int:
+def divide_up(size: int, block: int) -> int:
     """Return how many blocks hold so many elements."""
     return -(-size // block)
 
@@ -99,7 +99,7 @@ def four(shape: Sequence[int]) -> tuple[int, ...]:
 def nz(shape: tuple[int, ...], c0: int) -> Layout:
     """Lay out matrices in columns of blocks."""
     rest, (rows, columns) = ((), (*shape, 1, 1)[:2]) if len(shape) < 2 else (shape[:-2], shape[-2:])  # noqa: PLR2004
-    m, n, count = up(rows, BLOCK), up(columns, c0), len(rest)
+    m, n, count = divide_up(rows, BLOCK), divide_up(columns, c0), len(rest)
     order = (*range(count), count + 2, count, count + 1, count + 3)
     return Layout(
         shape=shape,
@@ -114,7 +114,7 @@ def nz(shape: tuple[int, ...], c0: int) -> Layout:
 def nc1hwc0(shape: tuple[int, ...], c0: int) -> Layout:
     """Lay out images with the channels in blocks."""
     n, c, h, w = base = four(shape)
-    c1 = up(c, c0)
+    c1 = divide_up(c, c0)
     return Layout(
         shape=shape,
         base=base,
@@ -128,7 +128,7 @@ def nc1hwc0(shape: tuple[int, ...], c0: int) -> Layout:
 def fractal_z(shape: tuple[int, ...], c0: int) -> Layout:
     """Lay out filters with both kinds of channels in blocks."""
     n, c, h, w = base = four(shape)
-    n1, c1 = up(n, BLOCK), up(c, c0)
+    n1, c1 = divide_up(n, BLOCK), divide_up(c, c0)
     return Layout(
         shape=shape,
         base=base,
@@ -142,7 +142,7 @@ def fractal_z(shape: tuple[int, ...], c0: int) -> Layout:
 def ndc1hwc0(shape: tuple[int, ...], c0: int) -> Layout:
     """Lay out volumes with the channels in blocks."""
     n, c, d, h, w = shape
-    c1 = up(c, c0)
+    c1 = divide_up(c, c0)
     return Layout(
         shape=shape,
         base=shape,
@@ -156,7 +156,7 @@ def ndc1hwc0(shape: tuple[int, ...], c0: int) -> Layout:
 def fractal_z_3d(shape: tuple[int, ...], c0: int) -> Layout:
     """Lay out filters of volumes with both kinds of channels in blocks."""
     n, c, d, h, w = shape
-    n1, c1 = up(n, BLOCK), up(c, c0)
+    n1, c1 = divide_up(n, BLOCK), divide_up(c, c0)
     return Layout(
         shape=shape,
         base=shape,

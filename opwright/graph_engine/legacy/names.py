@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import PrototypeError
 from opwright.graph_engine.errors import KernelArgumentError
+from opwright.graph_engine.graph.model import Source
 from opwright.graph_engine.lookup import find_prototype
-from opwright.graph_engine.model import Source
 from opwright.graph_engine.table import Takes
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from opwright.aclnn.prototype import Prototype
-    from opwright.graph_engine.model import Node
+    from opwright.graph_engine.graph.model import Node
     from opwright.graph_engine.table import Kernel
 
     class Named(Protocol):
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """Its name; empty: by position."""
 
 
-__all__ = ["accepted_attributes", "named_inputs", "output_names"]
+__all__ = ["drop_neutral_attributes", "name_inputs", "output_names"]
 
 # Attributes that torch_npu passes and that change no result: the output has its shape already, all
 # that training needs is always answered, and one that the prototype has as an input.
@@ -72,7 +72,7 @@ def ports_of(op_type: str, kernel: Kernel) -> Mapping[str, bool]:
     return {port.name: port.presence == "dynamic" for port in prototype.inputs}
 
 
-def named_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -> Node:
+def name_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -> Node:
     """Return the node with its inputs by name.
 
     Raises
@@ -81,7 +81,7 @@ def named_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -
         OPW-N003: more inputs than the type has.
     """
     ports = ports_of(node.type, kernel)
-    positions = [*in_order(ports, len(operands))]
+    positions = [*assign_names(ports, len(operands))]
     inputs: list[tuple[str, Source | None]] = []
     place = 0  # an operand without a name stands behind the one before it
     for index, each in enumerate(operands):
@@ -98,10 +98,10 @@ def named_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -
     return replace(node, inputs=tuple(inputs))
 
 
-def in_order(ports: Mapping[str, bool], count: int) -> Iterator[str]:
+def assign_names(ports: Mapping[str, bool], count: int) -> Iterator[str]:
     """Yield names for `count` operands: a dynamic input takes what the others leave.
 
-    >>> list(in_order({"x": False, "y": True, "z": False}, 4))
+    >>> list(assign_names({"x": False, "y": True, "z": False}, 4))
     ['x', 'y0', 'y1', 'z']
     """
     for name, is_dynamic in ports.items():
@@ -118,11 +118,11 @@ def output_names(op_type: str, count: int) -> Sequence[str]:
     ports = (
         {} if prototype is None else {p.name: p.presence == "dynamic" for p in prototype.outputs}
     )
-    names = [*in_order(ports, count)][:count]
+    names = [*assign_names(ports, count)][:count]
     return [*names, *(f"output{index}" for index in range(len(names), count))]
 
 
-def accepted_attributes(node: Node, kernel: Kernel) -> Node:
+def drop_neutral_attributes(node: Node, kernel: Kernel) -> Node:
     """Return the node without attributes that change nothing.
 
     Those are notes of the scheduler (their names begin with _), those above, and those that a

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from opwright.graph_engine.binding import Call, attributes_of, grouped, kernel_of
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.errors import KernelArgumentError, KernelRunError
+from opwright.graph_engine.graph.model import Node, Source, TensorSpec
 from opwright.graph_engine.legacy.formats import Layout, layout_of
 from opwright.graph_engine.legacy.kernels.status import note
 from opwright.graph_engine.legacy.kernels.table import LEGACY
-from opwright.graph_engine.legacy.names import accepted_attributes, named_inputs, output_names
-from opwright.graph_engine.lower import call_kernel
-from opwright.graph_engine.model import Node, Source, TensorSpec
-from opwright.graph_engine.runner import Binding, Place, tensor_over, write
-from opwright.graph_engine.specs import spec_of, spec_text
+from opwright.graph_engine.legacy.names import drop_neutral_attributes, name_inputs, output_names
+from opwright.graph_engine.lowering.binding import Call, attributes_of, group, kernel_of
+from opwright.graph_engine.lowering.lower import call_kernel
+from opwright.graph_engine.running.runner import Binding, Place, tensor_over, write
 from opwright.graph_engine.table import Takes
+from opwright.graph_engine.tensors.dtypes import from_runtime
+from opwright.graph_engine.tensors.specs import spec_of, spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,13 +135,13 @@ class LegacyOperator:
             attributes=attributes,
         )
         kernel = LEGACY.get(op_type) or kernel_of(node)
-        self.node = accepted_attributes(named_inputs(node, kernel, inputs), kernel)
+        self.node = drop_neutral_attributes(name_inputs(node, kernel, inputs), kernel)
         self.values: dict[str, tuple[Source, bool]] = {}
         self.call = self.bind(kernel)
 
     def bind(self, kernel: Kernel) -> Call:
         """Return the call of the kernel; inputs whose values it wants are read when it runs."""
-        given = grouped(self.node, kernel)
+        given = group(self.node, kernel)
         tensors: dict[str, Source | tuple[Source, ...] | None] = {}
         constants: dict[str, object] = dict(attributes_of(self.node, kernel))
         for name, passing in kernel.inputs.items():

@@ -1,6 +1,5 @@
 """Kernels of users (opwright.twin.user_kernels) as kernels of the operator types in graphs.
 
-slots   how the parameters of an aclnn function follow from a node
 types   which operator types the user's kernels serve
 kernel  entries for the engine's table
 call    a node as one call in the traced graph

@@ -11,99 +11,24 @@ declared again is found.
 from __future__ import annotations
 
 import functools
-import json
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from opwright.aclnn.signature import CType
 from opwright.errors import OpwrightError
-from opwright.graph_engine.dtypes import from_runtime
+from opwright.graph_engine.calls.node_call import NodeCall, Values
 from opwright.graph_engine.errors import KernelRunError, MissingKernelError
+from opwright.graph_engine.tensors.dtypes import from_runtime
 from opwright.graph_engine.user_kernels.types import find_served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from opwright.aclnn.signature import Parameter
-    from opwright.graph_engine.user_kernels.slots import Served, Slot
+    from opwright.graph_engine.calls.slots import Served, Slot
 
-__all__ = ["NodeCall", "OutputSpec", "call_reference"]
-
-Values = dict[str, Any]  # tensors, lists of them, attributes; by name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputSpec:
-    """An output of a node.
-
-    Parameters
-    ----------
-    port
-        The output in the prototype; several specs of one port are a dynamic output.
-    dtype
-        A number of ge::DataType.
-    written
-        It is the input of the same name, which the kernel writes.
-    absent
-        It would be such an input, but that is not there; or nobody wants it.
-    """
-
-    port: str
-    shape: tuple[int, ...]
-    dtype: int
-    written: bool = False
-    absent: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeCall:
-    """Arguments for the kernel of a node, but for the tensors themselves.
-
-    Parameters
-    ----------
-    inputs
-        Of each input of the prototype, how many tensors; -1: it is one tensor, not a list.
-    written
-        Inputs that the kernel may write; the node need not have outputs of these names.
-    """
-
-    node: str
-    op_type: str
-    inputs: Mapping[str, int]
-    attributes: Mapping[str, Any]
-    outputs: tuple[OutputSpec, ...]
-    written: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def of(cls, text: str) -> NodeCall:
-        """Read what `text` returned."""
-        fields = json.loads(text)
-        outputs = tuple(
-            OutputSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields.pop("outputs")
-        )
-        return cls(**fields, outputs=outputs)
-
-    def named(
-        self, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor] = ()
-    ) -> Values:
-        """Return the inputs by name."""
-        left = {False: iter(tensors), True: iter(written)}
-        return {
-            name: self.taken(left[name in self.written], count)
-            for name, count in self.inputs.items()
-        }
-
-    @staticmethod
-    def taken(tensors: Iterator[torch.Tensor], count: int) -> Any:  # noqa: ANN401 - a tensor or a list
-        """Return an input."""
-        return next(tensors) if count < 0 else [next(tensors) for _ in range(count)]
-
+__all__ = ["call_reference"]
 
 read = functools.lru_cache(maxsize=1024)(NodeCall.of)
 
@@ -113,8 +38,10 @@ def call_reference(call: NodeCall, inputs: Values) -> list[torch.Tensor | None]:
 
     An output that stands for an input which is not there is None.
     """
-    plain = [t for name, value in inputs.items() if name not in call.written for t in each(value)]
-    written = {name: list(each(inputs[name])) for name in inputs if name in call.written}
+    plain = [
+        t for name, value in inputs.items() if name not in call.written for t in list_tensors(value)
+    ]
+    written = {name: list(list_tensors(inputs[name])) for name in inputs if name in call.written}
     flat = [tensor for tensors in written.values() for tensor in tensors]
     new = iter(torch.ops.opwright_engine.reference(call.text(), plain, flat))
     left = {name: iter(tensors) for name, tensors in written.items()}
@@ -124,7 +51,7 @@ def call_reference(call: NodeCall, inputs: Values) -> list[torch.Tensor | None]:
     ]
 
 
-def each(value: Any) -> Sequence[torch.Tensor]:  # noqa: ANN401 - a tensor or a list
+def list_tensors(value: Any) -> Sequence[torch.Tensor]:  # noqa: ANN401 - a tensor or a list
     """Return the tensors of an input."""
     return value if isinstance(value, list) else [value]
 

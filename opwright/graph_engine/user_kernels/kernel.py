@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
-from opwright.graph_engine.dtypes import RUNTIME_CODES
+from opwright.graph_engine.calls.node_call import NodeCall, OutputSpec
 from opwright.graph_engine.errors import KernelArgumentError, MetaError
-from opwright.graph_engine.inference_rule import inferred_specs
-from opwright.graph_engine.specs import Spec, spec_of, spec_text
+from opwright.graph_engine.graph.inference_rule import infer_specs
 from opwright.graph_engine.table import Kernel, Passing, Takes
-from opwright.graph_engine.user_kernels.call import NodeCall, OutputSpec, call_reference
+from opwright.graph_engine.tensors.dtypes import RUNTIME_CODES
+from opwright.graph_engine.tensors.specs import Spec, spec_of, spec_text
+from opwright.graph_engine.user_kernels.call import call_reference
 from opwright.graph_engine.user_kernels.types import find_served, names_of
 from opwright.kit.declare.schema import Base
 from opwright.twin.user_kernels.dtypes import FROM_RUNTIME
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from opwright.aclnn.prototype import Attribute, Port
-    from opwright.graph_engine.model import Node
-    from opwright.graph_engine.user_kernels.slots import Served
+    from opwright.graph_engine.calls.slots import Served
+    from opwright.graph_engine.graph.model import Node
 
 __all__ = ["find_user_kernel"]
 
@@ -57,13 +58,13 @@ def find_user_kernel(op_type: str) -> Kernel | None:
 
     return Kernel(
         function=run,
-        inputs={port.name: passing(port) for port in prototype.inputs},
+        inputs={port.name: choose_passing(port) for port in prototype.inputs},
         attributes={each.name: not each.required for each in prototype.attributes},
         takes_node=True,
     )
 
 
-def passing(port: Port) -> Passing:
+def choose_passing(port: Port) -> Passing:
     """Return how an input is passed."""
     takes = Takes.TENSORS if port.presence == "dynamic" else Takes.TENSOR
     return Passing(takes, optional=port.presence == "optional")
@@ -138,7 +139,7 @@ def outputs_of(
     KernelArgumentError, MetaError
         OPW-N003, OPW-N007.
     """
-    inferred = inferred_specs(node, inputs)
+    inferred = infer_specs(node, inputs)
     ruled = derive_declared_specs(kernel, inputs, attributes) if kernel.facts is not None else {}
     read = {port.name for port in kernel.prototype.inputs}
     specs = []

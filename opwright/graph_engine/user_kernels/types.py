@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import Attribute, Port, Prototype, PrototypeError, derive
 from opwright.aclnn.signature import CType
-from opwright.graph_engine.library_functions import library_served
-from opwright.graph_engine.packages import installed
-from opwright.graph_engine.user_kernels.slots import Served, Slot
+from opwright.graph_engine.calls.slots import Served, Slot
+from opwright.graph_engine.kernels.library_functions import find_library_served
+from opwright.graph_engine.prototypes.packages import find_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +38,11 @@ def find_served(op_type: str) -> Served | None:
     for found in candidates():
         if found.prototype.op_type == op_type:
             return found
-    from opwright.twin.user_kernels.cpp_kernels import compiled_kernel  # noqa: PLC0415 - importing the twin arms it
+    from opwright.twin.user_kernels.cpp_kernels import find_compiled_kernel  # noqa: PLC0415 - importing the twin arms it
 
-    compiled = compiled_kernel(f"{PREFIX}{op_type}")
+    compiled = find_compiled_kernel(f"{PREFIX}{op_type}")
     if compiled is None:
-        return library_served(op_type)
+        return find_library_served(op_type)
     return next(find_declared(compiled), None) or derive_from_signature(compiled)
 
 
@@ -180,7 +180,7 @@ def derive_from_signature(registration: Registration) -> Served:
     If an installed package has the prototype, its names are those of the parameters in order.
     """
     interface = registration.interface
-    prototype = installed(interface.functions[0].name.removeprefix(PREFIX))
+    prototype = find_installed(interface.functions[0].name.removeprefix(PREFIX))
     if prototype is not None and follows_from(prototype, interface):
         slots = slots_in_order(prototype)
     else:

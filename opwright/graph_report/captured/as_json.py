@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from opwright.graph_report.captured.measures import gather, moved
+from opwright.graph_report.captured.measures import count_moved, gather
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def describe(graph: CapturedGraph) -> Mapping[str, object]:
             "bytes": sum(block.size for block in facts.blocks),
             "most_bytes_at_a_time": facts.most_alive,
         }
-        | moved_in_total(graph),
+        | sum_moved(graph),
         "streams": [
             {"stream": stream, "launches": count} for stream, count in facts.per_stream.items()
         ],
@@ -58,9 +58,9 @@ def describe(graph: CapturedGraph) -> Mapping[str, object]:
     }
 
 
-def moved_in_total(graph: CapturedGraph) -> dict[str, int]:
+def sum_moved(graph: CapturedGraph) -> dict[str, int]:
     """Return the bytes that a replay reads and writes."""
     return {
-        f"bytes_{name}": sum(moved(task, written=written) for task in graph.tasks)
+        f"bytes_{name}": sum(count_moved(task, written=written) for task in graph.tasks)
         for name, written in (("read", False), ("written", True))
     }

@@ -68,15 +68,15 @@ def launch_waits(graph: CapturedGraph) -> dict[int, Waits]:
     A record stands for the last launch before it on its stream. If there is none, as where a stream
     forks off and the next forks off from it, it stands for what that stream waits for itself.
     """
-    return followed(graph)[0]
+    return follow(graph)[0]
 
 
 def stream_ends(graph: CapturedGraph) -> Ends:
     """Return the forks before the first launch of a stream and the joins behind the last."""
-    return followed(graph)[1]
+    return follow(graph)[1]
 
 
-def followed(graph: CapturedGraph) -> tuple[dict[int, Waits], Ends]:
+def follow(graph: CapturedGraph) -> tuple[dict[int, Waits], Ends]:
     """Follow the streams through the graph."""
     numbers = launches(graph)
     last: dict[int, int] = {}  # the last launch of each stream so far
@@ -93,7 +93,7 @@ def followed(graph: CapturedGraph) -> tuple[dict[int, Waits], Ends]:
             last[task.stream] = place
         elif task.kind == "record":
             own = (last[task.stream],) if task.stream in last else ()
-            at_record[place] = joined(Waits(own), waiting)
+            at_record[place] = join(Waits(own), waiting)
         elif task.kind == "wait":
             awaited = (
                 Waits((), (task.event,)) if task.waits_for is None else at_record[task.waits_for]
@@ -103,12 +103,12 @@ def followed(graph: CapturedGraph) -> tuple[dict[int, Waits], Ends]:
             others = tuple(
                 each for each in awaited.launches if graph.tasks[each].stream != task.stream
             )
-            pending[task.stream] = joined(waiting, Waits(others, awaited.external))
+            pending[task.stream] = join(waiting, Waits(others, awaited.external))
     joins = {stream: waits for stream, waits in pending.items() if waits != Waits()}
     return result, Ends(forks=tuple(each for each in forks if each[0] != each[1]), joins=joins)
 
 
-def joined(first: Waits, second: Waits) -> Waits:
+def join(first: Waits, second: Waits) -> Waits:
     """Return both, each launch and event once."""
     return Waits(
         tuple(dict.fromkeys((*first.launches, *second.launches))),

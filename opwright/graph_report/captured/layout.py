@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.graph_report.captured.measures import task_key
-from opwright.graph_report.repeats import folded
+from opwright.graph_report.repeats import fold
 
 if TYPE_CHECKING:
     from opwright.graph_report.captured.measures import Facts
@@ -96,7 +96,7 @@ def lay_out(graph: CapturedGraph, facts: Facts) -> Layout:
         for index, stream in enumerate(graph.streams)
     }
     memory_x = MARGIN + max(len(lanes), 1) * (LANE_WIDTH + LANE_GAP) + MEMORY_GAP
-    found = drawn_sections(graph)
+    found = make_sections(graph)
     rows = [
         place for section in found for place in range(section.start, section.start + section.length)
     ]
@@ -130,9 +130,9 @@ def lay_out(graph: CapturedGraph, facts: Facts) -> Layout:
     )
 
 
-def drawn_sections(graph: CapturedGraph) -> tuple[Section, ...]:
+def make_sections(graph: CapturedGraph) -> tuple[Section, ...]:
     """Return the sections of the list of tasks: one if it is short."""
-    return folded([task_key(graph, place) for place in range(len(graph.tasks))], MOST_UNFOLDED)
+    return fold([task_key(graph, place) for place in range(len(graph.tasks))], MOST_UNFOLDED)
 
 
 def place_bars(
@@ -140,7 +140,7 @@ def place_bars(
 ) -> tuple[tuple[Bar, ...], float]:
     """Return the bars of the blocks that a drawn task touches, and the width of each."""
     drawn = [
-        (f"m{number}", block, [each for each in touching(block) if each in boxes])
+        (f"m{number}", block, [each for each in find_tasks_touching(block) if each in boxes])
         for number, block in enumerate(facts.blocks, start=1)
     ]
     drawn = [each for each in drawn if each[2]]
@@ -164,6 +164,6 @@ def place_bars(
     return bars, width
 
 
-def touching(block: Block) -> set[int]:
+def find_tasks_touching(block: Block) -> set[int]:
     """Return the places of the tasks that touch the block."""
     return {*block.writers, *block.readers}

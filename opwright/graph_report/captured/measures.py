@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from opwright.graph_report.captured.model import CapturedGraph, Task
 
-__all__ = ["Facts", "gather", "moved", "task_key"]
+__all__ = ["Facts", "count_moved", "gather", "task_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def gather(graph: CapturedGraph) -> Facts:
     )
 
 
-def moved(task: Task, *, written: bool) -> int:
+def count_moved(task: Task, *, written: bool) -> int:
     """Return the bytes that a task reads, or writes."""
     wanted = (a for a in task.accesses if (a.written if written else a.read))
     return sum(access.size for access in wanted)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from opwright.graph_report.captured.model import Access, CapturedGraph
 
-__all__ = ["MOST_LISTED", "Block", "largest", "memory_blocks", "most_alive"]
+__all__ = ["MOST_LISTED", "Block", "find_largest", "memory_blocks", "most_alive"]
 
 MOST_LISTED = 40  # blocks; of more the largest are listed
 
@@ -96,7 +96,7 @@ def most_alive(blocks: Sequence[Block]) -> int:
     return max(accumulate(change))
 
 
-def largest(blocks: Sequence[Block], most: int) -> dict[int, Block]:
+def find_largest(blocks: Sequence[Block], most: int) -> dict[int, Block]:
     """Return number, from 1 -> block of the largest ones, in the order of the blocks."""
     numbered = dict(enumerate(blocks, start=1))
     by_size = sorted(numbered, key=lambda number: -numbered[number].size)

@@ -270,7 +270,7 @@ def assemble(model: int, found: Found, *, where: str) -> CapturedGraph:
     """Put the tasks of one graph in order and find the record of each wait."""
     entries = found.entries
     records = record_of_each_wait(entries)
-    order = merged(entries, records)
+    order = merge(entries, records)
     if order is None:
         raise DumpError(
             where=f"{where}, model {model}", got="waits that wait for each other in a circle"
@@ -310,7 +310,7 @@ def record_of_each_wait(entries: Sequence[Entry]) -> dict[int, int]:
     return {wait: record for wait, record in records.items() if record is not None}
 
 
-def merged(entries: Sequence[Entry], records: Mapping[int, int]) -> list[int] | None:
+def merge(entries: Sequence[Entry], records: Mapping[int, int]) -> list[int] | None:
     """Return the indices in an order that respects streams and edges; None if there is none.
 
     Of the tasks that may come next, the one with the smallest "Task Id" does: on the twin this is

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opwright.graph_report.captured.edges import Waits
-from opwright.graph_report.captured.measures import gather, moved, task_key
-from opwright.graph_report.captured.memory import MOST_LISTED, largest
+from opwright.graph_report.captured.measures import count_moved, gather, task_key
+from opwright.graph_report.captured.memory import MOST_LISTED, find_largest
 from opwright.graph_report.captured.model import is_copy
 from opwright.graph_report.captured.text import (
     MOST_NAMED,
@@ -24,8 +24,8 @@ from opwright.graph_report.captured.text import (
     waits_text,
     writers_text,
 )
-from opwright.graph_report.printing import add_rows, printed
-from opwright.graph_report.repeats import folded
+from opwright.graph_report.printing import add_rows, render
+from opwright.graph_report.repeats import fold
 from opwright.graph_report.text import size_text
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> s
         parts.append(launch_table(graph, facts))
     if facts.blocks:
         parts.append(memory_table(facts))
-    return printed(parts, width)
+    return render(parts, width)
 
 
 def overview(graph: CapturedGraph, facts: Facts) -> Table:
@@ -119,7 +119,7 @@ def launch_table(graph: CapturedGraph, facts: Facts) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("waits for", overflow="fold")
     places = list(facts.numbers)
-    found = folded([task_key(graph, place) for place in places], MOST_LAUNCHES)
+    found = fold([task_key(graph, place) for place in places], MOST_LAUNCHES)
     add_rows(table, found, lambda row: launch_row(graph, facts, places[row]), before=2)
     return table
 
@@ -132,7 +132,7 @@ def launch_row(graph: CapturedGraph, facts: Facts, place: int) -> Iterator[Text]
     yield Text(operator_text(task), style="yellow" if is_copy(task) else "")
     yield Text("\n".join(map(argument_text, task.arguments)))
     for written in (False, True):
-        size = moved(task, written=written)
+        size = count_moved(task, written=written)
         yield Text(size_text(size) if size else "")
     yield Text(waits_text(facts.waits.get(place, Waits()), facts.numbers))
 
@@ -147,7 +147,7 @@ def memory_table(facts: Facts) -> Table:
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("written by", overflow="fold")
     table.add_column("read by", overflow="fold")
-    for block in largest(facts.blocks, MOST_LISTED).values():
+    for block in find_largest(facts.blocks, MOST_LISTED).values():
         table.add_row(
             f"{block.address:#x}",
             size_text(block.size),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from opwright.graph_report.captured.edges import Waits
 from opwright.graph_report.captured.layout import LANE_WIDTH, MARGIN, lay_out
 from opwright.graph_report.captured.measures import gather
-from opwright.graph_report.captured.memory import MOST_LISTED, largest
+from opwright.graph_report.captured.memory import MOST_LISTED, find_largest
 from opwright.graph_report.captured.model import is_copy
 from opwright.graph_report.captured.text import (
     argument_text,
@@ -26,7 +26,7 @@ from opwright.graph_report.drawing import (
     cut,
     new_drawing,
     pixels,
-    written,
+    write_drawing,
 )
 from opwright.graph_report.text import size_text
 
@@ -78,7 +78,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     """Return the drawing of a graph; `number` is its place in the list of all, from 1."""
     facts = gather(graph)
     layout = lay_out(graph, facts)
-    listed = largest(facts.blocks, MOST_LISTED)
+    listed = find_largest(facts.blocks, MOST_LISTED)
     height = layout.bottom + (len(listed) + 4) * LINE + 2 * MARGIN
     heads = head_lines(graph, facts, number)
     width = max(layout.width, max(map(len, heads)) * CHARACTER + 2 * MARGIN)
@@ -94,7 +94,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     for arrow in layout.arrows:
         draw_arrow(root, arrow, graph)
     draw_table(root, listed, facts, layout)
-    return written(root)
+    return write_drawing(root)
 
 
 def head_lines(graph: CapturedGraph, facts: Facts, number: int) -> tuple[str, str, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opwright.errors import counted
-from opwright.graph_report.captured.measures import moved
+from opwright.errors import write_count
+from opwright.graph_report.captured.measures import count_moved
 from opwright.graph_report.captured.model import is_copy, launches
-from opwright.graph_report.text import printable, size_text
+from opwright.graph_report.text import make_printable, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +50,8 @@ def title_text(graph: CapturedGraph, number: int) -> str:
 def launch_summary(graph: CapturedGraph) -> str:
     """Count the launches, and each kind if there are several."""
     kinds = Counter(graph.tasks[place].kind for place in launches(graph))
-    parts = [counted(kinds[kind], *names) for kind, names in KIND_NAMES.items() if kinds[kind]]
-    total = counted(sum(kinds.values()), "launch", "launches") or "no launches"
+    parts = [write_count(kinds[kind], *names) for kind, names in KIND_NAMES.items() if kinds[kind]]
+    total = write_count(sum(kinds.values()), "launch", "launches") or "no launches"
     return total if len(parts) < 2 else f"{total}: {', '.join(parts)}"  # noqa: PLR2004 - several
 
 
@@ -61,7 +61,7 @@ def operator_text(task: Task) -> str:
         *(["copy"] if is_copy(task) else []),
         *([] if task.group is None else [f"group {task.group}"]),
     ]
-    name = printable(task.name)
+    name = make_printable(task.name)
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
@@ -73,7 +73,7 @@ def argument_text(argument: Argument) -> str:
     'out float32[2] @0x1000'
     """
     address = "" if argument.address is None else f" @{argument.address:#x}"
-    return printable(f"{argument.name} {argument.text}{address}")
+    return make_printable(f"{argument.name} {argument.text}{address}")
 
 
 def waits_text(waits: Waits, numbers: Mapping[int, int]) -> str:
@@ -98,11 +98,11 @@ def memory_summary(graph: CapturedGraph, facts: Facts) -> str:
         return "no blocks"
     total = sum(block.size for block in facts.blocks)
     read, written = (
-        size_text(sum(moved(task, written=written) for task in graph.tasks))
+        size_text(sum(count_moved(task, written=written) for task in graph.tasks))
         for written in (False, True)
     )
     return (
-        f"{counted(len(facts.blocks), 'block')}, {size_text(total)}, of which at "
+        f"{write_count(len(facts.blocks), 'block')}, {size_text(total)}, of which at "
         f"most {size_text(facts.most_alive)} at a time; a replay reads {read}, writes {written}"
     )
 

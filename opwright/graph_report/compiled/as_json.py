@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from opwright.graph_report.compiled.relate import related
+from opwright.graph_report.compiled.relate import relate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def describe(graph: CompiledGraph) -> Mapping[str, object]:
             "ge_nodes": len(graph.ge),
         },
         "fx_is_complete": graph.fx_is_complete,
-        "fx_to_ge": related(graph),
+        "fx_to_ge": relate(graph),
         "fx": [vertex_of(vertex) for vertex in graph.fx],
         "ge": [vertex_of(vertex) for vertex in graph.ge],
     }

@@ -51,7 +51,7 @@ def describe_node(node: Node) -> dict[str, Any]:
     """Return a node."""
     inputs: list[tuple[str, str, int]] = []
     attributes: list[tuple[str, str]] = []
-    for name, value in named_arguments(node):
+    for name, value in name_arguments(node):
         links = [
             (parameter, source, output_index(node)) for parameter, source in links_of(name, value)
         ]
@@ -70,7 +70,7 @@ def describe_node(node: Node) -> dict[str, Any]:
     }
 
 
-def named_arguments(node: Node) -> Iterator[tuple[str, object]]:
+def name_arguments(node: Node) -> Iterator[tuple[str, object]]:
     """Yield the arguments of a node with the names in the operator's schema."""
     schema = getattr(node.target, "_schema", None)
     names = [] if schema is None else [argument.name for argument in schema.arguments]

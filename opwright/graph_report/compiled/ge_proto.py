@@ -16,7 +16,7 @@ from opwright.internals.modules import GE_PROTO_OF_PROTOC
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Message", "generated"]
+__all__ = ["Message", "import_generated"]
 
 Message = Any  # generated classes; protobuf ships no types for them
 
@@ -24,7 +24,7 @@ FOLDER = "dynamo"  # of torch_npu, where TorchAir is
 
 
 @cache
-def generated() -> ModuleType:
+def import_generated() -> ModuleType:
     """Return TorchAir's generated module."""
     if GE_PROTO_OF_PROTOC in sys.modules:
         return sys.modules[GE_PROTO_OF_PROTOC]

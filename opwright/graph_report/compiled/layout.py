@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from opwright.graph_report.compiled.lines import lines_of
 from opwright.graph_report.compiled.relate import row_key, rows
-from opwright.graph_report.repeats import folded
+from opwright.graph_report.repeats import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,7 +115,7 @@ class Layout:
 def lay_out(graph: CompiledGraph, top: float) -> Layout:
     """Place everything below `top`."""
     all_rows = rows(graph)
-    found = drawn_sections(all_rows)
+    found = make_sections(all_rows)
     left = MARGIN + MOST_LANES * LANE_WIDTH + MARGIN
     right = left + BOX_WIDTH + COLUMN_GAP
     boxes: list[Box] = []
@@ -149,9 +149,9 @@ def lay_out(graph: CompiledGraph, top: float) -> Layout:
     )
 
 
-def drawn_sections(found: Sequence[Row]) -> tuple[Section, ...]:
+def make_sections(found: Sequence[Row]) -> tuple[Section, ...]:
     """Return the sections of the rows: one if there are few."""
-    return folded([row_key(row) for row in found], MOST_UNFOLDED)
+    return fold([row_key(row) for row in found], MOST_UNFOLDED)
 
 
 def place_row(

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from opwright.errors import counted
-from opwright.graph_report.text import printable
+from opwright.errors import write_count
+from opwright.graph_report.text import make_printable
 
 if TYPE_CHECKING:
     from opwright.graph_report.compiled.model import CompiledGraph, Link, Vertex
@@ -41,8 +41,8 @@ def lines_of(vertex: Vertex) -> tuple[Line, ...]:
     head = f"{vertex.name}: {vertex.type}" if vertex.type else vertex.name
     if is_small(vertex):
         value = "".join(f" = {value}" for _, value in vertex.attributes)
-        return (Line("head", printable(f"{head} \u2192 {vertex.outputs[0]}{value}")),)
-    found = [Line("head", printable(head))]
+        return (Line("head", make_printable(f"{head} \u2192 {vertex.outputs[0]}{value}")),)
+    found = [Line("head", make_printable(head))]
     shown = vertex.inputs[:MOST_LINKS]
     found += [Line("input", link_text(link), place) for place, link in enumerate(shown)]
     if len(vertex.inputs) > MOST_LINKS:
@@ -50,14 +50,14 @@ def lines_of(vertex: Vertex) -> tuple[Line, ...]:
     several = len(vertex.outputs) > 1
     for place, tensor in enumerate(vertex.outputs[:MOST_LINKS]):
         number = f"{place} " if several else ""
-        found.append(Line("output", printable(f"\u2192 {number}{tensor or 'not known'}")))
+        found.append(Line("output", make_printable(f"\u2192 {number}{tensor or 'not known'}")))
     if len(vertex.outputs) > MOST_LINKS:
         found.append(Line("note", f"... {len(vertex.outputs) - MOST_LINKS} more outputs"))
     attributes = [pair for pair in vertex.attributes if not pair[0].startswith("_")]
     if attributes:
-        found.append(Line("note", printable(", ".join(f"{k}={v}" for k, v in attributes))))
+        found.append(Line("note", make_printable(", ".join(f"{k}={v}" for k, v in attributes))))
     if vertex.marks:
-        found.append(Line("mark", printable(", ".join(f"{k}: {v}" for k, v in vertex.marks))))
+        found.append(Line("mark", make_printable(", ".join(f"{k}: {v}" for k, v in vertex.marks))))
     if source := source_text(vertex):
         found.append(Line("source", source))
     return tuple(found)
@@ -77,18 +77,18 @@ def link_text(link: Link) -> str:
     'x ← relu:1  float32[2]'
     """
     if link.source is None:
-        return printable(f"{link.name} \u2190 none")
+        return make_printable(f"{link.name} \u2190 none")
     if link.orders:
-        return printable(f"after {link.source}")
+        return make_printable(f"after {link.source}")
     index = f":{link.index}" if link.index else ""
-    return printable(f"{link.name} \u2190 {link.source}{index}  {link.tensor}".strip())
+    return make_printable(f"{link.name} \u2190 {link.source}{index}  {link.tensor}".strip())
 
 
 def source_text(vertex: Vertex) -> str:
     """Return the line of Python with the file's name alone, or the module if no line is known."""
     if not vertex.source and vertex.module:
-        return printable(f"in {vertex.module}")
-    return printable(FILE.sub("", vertex.source))
+        return make_printable(f"in {vertex.module}")
+    return make_printable(FILE.sub("", vertex.source))
 
 
 def details(vertex: Vertex) -> str:
@@ -100,12 +100,12 @@ def details(vertex: Vertex) -> str:
     found += [f"{name} = {value}" for name, value in vertex.attributes]
     found += [f"in {vertex.module}"] if vertex.module else []
     found += [vertex.source] if vertex.source else []
-    return "\n".join(map(printable, found))
+    return "\n".join(map(make_printable, found))
 
 
 def title(graph: CompiledGraph, number: int) -> str:
     """Name a graph: its number in the list and its name."""
-    return printable(f"graph {number} (compiled, {graph.name})")
+    return make_printable(f"graph {number} (compiled, {graph.name})")
 
 
 def summary(graph: CompiledGraph) -> tuple[str, ...]:
@@ -118,13 +118,16 @@ def summary(graph: CompiledGraph) -> tuple[str, ...]:
         sum(len(vertex.inputs) for vertex in graph.ge if vertex.is_output),
     )
     marked = Counter(f"{k} {v}" for vertex in graph.ge for k, v in vertex.marks)
-    marks = ", ".join(f"{name}: {counted(count, 'node')}" for name, count in marked.items())
+    marks = ", ".join(f"{name}: {write_count(count, 'node')}" for name, count in marked.items())
     shown = ", ".join(f"{name} {count}" for name, count in types[:MOST_TYPES])
     more = ", ..." if len(types) > MOST_TYPES else ""
     found = [
-        f"FX: {counted(len(graph.fx), 'node') or 'no nodes'}{noted}",
-        f"GE: {counted(len(nodes), 'node') or 'no nodes'}, inputs: {inputs}, outputs: {outputs}",
+        f"FX: {write_count(len(graph.fx), 'node') or 'no nodes'}{noted}",
+        (
+            f"GE: {write_count(len(nodes), 'node') or 'no nodes'}, "
+            f"inputs: {inputs}, outputs: {outputs}"
+        ),
         f"types: {shown}{more}",
         *([f"scopes: {marks}"] if marks else []),
     ]
-    return tuple(map(printable, found))
+    return tuple(map(make_printable, found))

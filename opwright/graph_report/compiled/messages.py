@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from opwright.graph_report.compiled.ge_proto import generated
+from opwright.graph_report.compiled.ge_proto import import_generated
 from opwright.graph_report.compiled.tensorboard import from_tensorboard
 from opwright.graph_report.errors import GeDumpError
 
@@ -43,9 +43,9 @@ def read_messages(file: Path) -> tuple[Message, ...]:
         if file.suffix == TENSORBOARD:
             graphs = (from_tensorboard(data.decode(), file.stem),)
         elif file.suffix == TEXT:
-            graphs = (text_format.Parse(data.decode(), generated().GraphDef()),)
+            graphs = (text_format.Parse(data.decode(), import_generated().GraphDef()),)
         else:
-            model = generated().ModelDef()
+            model = import_generated().ModelDef()
             model.ParseFromString(data)
             graphs = tuple(model.graph)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:

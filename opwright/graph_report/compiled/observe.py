@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
 
-__all__ = ["FX_SUFFIX", "TENSORS_SUFFIX", "concrete_graph", "infer", "keep", "outward"]
+__all__ = ["FX_SUFFIX", "TENSORS_SUFFIX", "concrete_graph", "infer", "keep", "walk_outward"]
 
 FX_SUFFIX = ".fx.json"
 TENSORS_SUFFIX = ".tensors.json"
@@ -90,14 +90,14 @@ def concrete_graph(name: str) -> Any:  # noqa: ANN401 - TorchAir ships no types
     if module is None:
         return None
     for frame in sys._current_frames().values():  # noqa: SLF001 - documented
-        for each in outward(frame):
+        for each in walk_outward(frame):
             found = each.f_locals.get("self")
             if isinstance(found, module.GeConcreteGraph) and found.graph.name == name:
                 return found
     return None
 
 
-def outward(frame: FrameType | None) -> Iterator[FrameType]:
+def walk_outward(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield a frame and those that called it."""
     while frame is not None:
         yield frame

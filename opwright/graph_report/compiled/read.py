@@ -9,7 +9,7 @@ from opwright.graph_report.compiled.fx import read_fx
 from opwright.graph_report.compiled.messages import read_messages
 from opwright.graph_report.compiled.model import CompiledGraph
 from opwright.graph_report.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
-from opwright.graph_report.compiled.relate import fx_of_ge, linked, noted_fx
+from opwright.graph_report.compiled.relate import fx_of_ge, linked, make_noted_fx
 from opwright.graph_report.compiled.vertices import fx_targets, read_attributes, read_vertices
 from opwright.graph_report.errors import GeDumpError
 
@@ -38,8 +38,8 @@ def read_compiled(file: Path) -> tuple[CompiledGraph, ...]:
     inferred = read_tensors(tensors) if tensors.exists() else {}
     first, *others = read_messages(file)
     return (
-        compiled(first, fx, made, inferred, file.stem),
-        *(compiled(graph, None, {}, {}, file.stem) for graph in others),
+        read_graph(first, fx, made, inferred, file.stem),
+        *(read_graph(graph, None, {}, {}, file.stem) for graph in others),
     )
 
 
@@ -57,7 +57,7 @@ def read_tensors(file: Path) -> dict[str, str]:
         raise GeDumpError(where=str(file), got=f"{error!s:.100}") from error
 
 
-def compiled(
+def read_graph(
     graph: Message,
     fx: tuple[Vertex, ...] | None,
     made: Mapping[str, str],
@@ -66,7 +66,7 @@ def compiled(
 ) -> CompiledGraph:
     """Return a graph of a file."""
     vertices = read_vertices(graph, inferred)
-    known = noted_fx(vertices, fx_targets(graph)) if fx is None else fx
+    known = make_noted_fx(vertices, fx_targets(graph)) if fx is None else fx
     ge = fx_of_ge(known, vertices, made)
     return CompiledGraph(
         name=graph.name or name,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from opwright.graph_report.compiled.model import CompiledGraph
 
-__all__ = ["Row", "fx_of_ge", "linked", "noted_fx", "related", "row_key", "rows"]
+__all__ = ["Row", "fx_of_ge", "linked", "make_noted_fx", "relate", "row_key", "rows"]
 
 RENAMED = "_origin_data_name"  # of a Data that became a RefData
 FROZEN = "update_node_from_fx_input_idx"  # of a parameter that became a ConstPlaceHolder
@@ -29,7 +29,7 @@ class Row:
     ge: tuple[Vertex, ...]
 
 
-def noted_fx(ge: Sequence[Vertex], targets: Mapping[str, str]) -> tuple[Vertex, ...]:
+def make_noted_fx(ge: Sequence[Vertex], targets: Mapping[str, str]) -> tuple[Vertex, ...]:
     """Return the FX nodes that a GE graph names, where the FX graph itself is not known.
 
     Parameters
@@ -71,13 +71,13 @@ def fx_of_ge(
     constants of a converter and what passes put in, belongs to the node that takes its result, else
     to the one before it.
     """
-    found = noted(fx, ge, made)
+    found = find_noted(fx, ge, made)
     adopt_by_users(found, ge)
     adopt_by_order(found, ge)
     return tuple(replace(vertex, fx=found[vertex.name]) for vertex in ge)
 
 
-def noted(
+def find_noted(
     fx: Sequence[Vertex], ge: Sequence[Vertex], made: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     """Return GE node -> the FX nodes that are noted for it."""
@@ -136,7 +136,7 @@ def plain(name: str) -> str:
     return name.replace(":", "_").replace("/", "_")
 
 
-def related(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
+def relate(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
     """Return FX node -> GE nodes.
 
     An FX node without any of its own, such as getitem or a view that changes nothing, is related to
@@ -174,13 +174,13 @@ def rows(graph: CompiledGraph) -> tuple[Row, ...]:
         else:
             alone[before].append(vertex)
     ordered = [Row(fx=None, ge=(vertex,)) for vertex in alone[None]]
-    for fx in late_inputs(graph.fx):
+    for fx in move_inputs_late(graph.fx):
         ordered.append(Row(fx=fx, ge=tuple(of_fx[fx.name])))
         ordered += [Row(fx=None, ge=(vertex,)) for vertex in alone[fx.name]]
     return tuple(ordered)
 
 
-def late_inputs(vertices: Sequence[Vertex]) -> list[Vertex]:
+def move_inputs_late(vertices: Sequence[Vertex]) -> list[Vertex]:
     """Return the vertices, each input in front of the first that takes it."""
     inputs = {vertex.name: vertex for vertex in vertices if vertex.is_input}
     ordered: list[Vertex] = []

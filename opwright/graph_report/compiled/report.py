@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opwright.graph_report.compiled.layout import drawn_sections
+from opwright.graph_report.compiled.layout import make_sections
 from opwright.graph_report.compiled.lines import source_text, summary, title
 from opwright.graph_report.compiled.relate import rows
-from opwright.graph_report.printing import add_rows, printed
-from opwright.graph_report.text import printable
+from opwright.graph_report.printing import add_rows, render
+from opwright.graph_report.text import make_printable
 
 if TYPE_CHECKING:
     from opwright.graph_report.compiled.model import CompiledGraph, Vertex
@@ -24,7 +24,7 @@ __all__ = ["to_text"]
 
 def to_text(graph: CompiledGraph, number: int, *, width: int | None = None) -> str:
     """Return the report about a graph; parameters as of `to_text` of captured graphs."""
-    return printed(
+    return render(
         [
             Text(title(graph, number), style="bold"),
             Padding(Text("\n".join(summary(graph))), (0, 0, 0, 2)),
@@ -41,7 +41,7 @@ def row_table(graph: CompiledGraph) -> Table:
     for name in ("FX node", "GE nodes", "outputs", "scopes", "source"):
         table.add_column(name, overflow="fold")
     found = rows(graph)
-    add_rows(table, drawn_sections(found), lambda row: row_cells(row, found[row]), before=1)
+    add_rows(table, make_sections(found), lambda row: row_cells(row, found[row]), before=1)
     return table
 
 
@@ -51,19 +51,19 @@ def row_cells(place: int, row: Row) -> list[Text]:
     outputs = row.fx.outputs if row.fx is not None else row.ge[0].outputs
     return [
         Text(str(place + 1)),
-        Text("" if row.fx is None else named(row.fx)),
-        Text("\n".join(map(named, row.ge))),
-        Text(printable_lines(outputs)),
-        Text(printable_lines(marks)),
+        Text("" if row.fx is None else write_vertex(row.fx)),
+        Text("\n".join(map(write_vertex, row.ge))),
+        Text(make_printable_lines(outputs)),
+        Text(make_printable_lines(marks)),
         Text("" if row.fx is None else source_text(row.fx)),
     ]
 
 
-def named(vertex: Vertex) -> str:
+def write_vertex(vertex: Vertex) -> str:
     """Write a vertex in one line: its name and type."""
-    return printable(f"{vertex.name}  {vertex.type}".strip())
+    return make_printable(f"{vertex.name}  {vertex.type}".strip())
 
 
-def printable_lines(texts: dict[str, None] | tuple[str, ...]) -> str:
+def make_printable_lines(texts: dict[str, None] | tuple[str, ...]) -> str:
     """Return texts, one per line."""
-    return "\n".join(map(printable, texts))
+    return "\n".join(map(make_printable, texts))

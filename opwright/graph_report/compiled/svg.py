@@ -12,7 +12,7 @@ from opwright.graph_report.compiled.layout import (
     lay_out,
 )
 from opwright.graph_report.compiled.lines import details, link_text, summary, title
-from opwright.graph_report.compiled.relate import related
+from opwright.graph_report.compiled.relate import relate
 from opwright.graph_report.drawing import (
     CHARACTER,
     add,
@@ -20,9 +20,9 @@ from opwright.graph_report.drawing import (
     cut,
     new_drawing,
     pixels,
-    written,
+    write_drawing,
 )
-from opwright.graph_report.text import printable
+from opwright.graph_report.text import make_printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,14 +78,14 @@ def to_svg(graph: CompiledGraph, number: int) -> str:
     partners = partner_ids(graph, layout.boxes)
     for box in layout.boxes:
         draw_box(root, box, partners.get(box.id, ()))
-    return written(root)
+    return write_drawing(root)
 
 
 def partner_ids(graph: CompiledGraph, boxes: Sequence[Box]) -> dict[str, list[str]]:
     """Return id of a box -> ids of those in the other column that belong to it."""
     ids = {(box.side, box.vertex.name): box.id for box in boxes}
     found: dict[str, list[str]] = {box.id: [] for box in boxes}
-    for fx, ge_names in related(graph).items():
+    for fx, ge_names in relate(graph).items():
         for ge in ge_names:
             if ("fx", fx) in ids and ("ge", ge) in ids:
                 one, other = ids["fx", fx], ids["ge", ge]
@@ -143,13 +143,13 @@ def draw_route(root: ET.Element, route: Route, layout: Layout) -> None:
         "data-to": route.target.id,
     }
     line = add(root, "path", None, attributes)
-    add(line, "title", printable(f"{route.target.vertex.name}: ") + link_text(route.link))
+    add(line, "title", make_printable(f"{route.target.vertex.name}: ") + link_text(route.link))
 
 
 def draw_box(root: ET.Element, box: Box, partners: Sequence[str]) -> None:
     """Draw a vertex; what a page needs to search and to highlight is in its attributes."""
     group = add(root, "g", None, box_attributes(box, partners))
-    add(group, "title", details(box.vertex) + also_text(box))
+    add(group, "title", details(box.vertex) + write_also(box))
     frame = {
         "class": "box",
         "x": pixels(box.x),
@@ -167,17 +167,17 @@ def draw_box(root: ET.Element, box: Box, partners: Sequence[str]) -> None:
 
 def box_attributes(box: Box, partners: Sequence[str]) -> Mapping[str, str]:
     """Return the attributes of a vertex's element."""
-    found = {"id": box.id, "class": f"node {box.side}{ends(box.vertex)}"}
+    found = {"id": box.id, "class": f"node {box.side}{classify_end(box.vertex)}"}
     if partners:
         found["data-with"] = " ".join(partners)
     return found
 
 
-def ends(vertex: Vertex) -> str:
+def classify_end(vertex: Vertex) -> str:
     """Return the class of what stands for inputs and outputs."""
     return " ends" if vertex.is_input or vertex.is_output else ""
 
 
-def also_text(box: Box) -> str:
+def write_also(box: Box) -> str:
     """Name the vertices that the box stands for besides its own."""
-    return "\n" + printable(f"also {', '.join(box.also)}") if box.also else ""
+    return "\n" + make_printable(f"also {', '.join(box.also)}") if box.also else ""

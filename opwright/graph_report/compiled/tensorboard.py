@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
-from opwright.graph_report.compiled.ge_proto import generated
+from opwright.graph_report.compiled.ge_proto import import_generated
 
 if TYPE_CHECKING:
     from opwright.graph_report.compiled.ge_proto import Message
@@ -18,7 +18,7 @@ __all__ = ["from_tensorboard"]
 def from_tensorboard(text: str, name: str) -> Message:
     """Return the graph of a text for TensorBoard, whose attributes are texts of messages."""
     drawn = text_format.Parse(text, tensorboard_graph()())
-    graph = generated().GraphDef(name=name)
+    graph = import_generated().GraphDef(name=name)
     for node in drawn.node:
         op = graph.op.add(name=node.name, type=node.op)
         op.input.extend(f"{each[1:]}:-1" if each.startswith("^") else each for each in node.input)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
-from opwright.graph_report.compiled.ge_proto import generated
+from opwright.graph_report.compiled.ge_proto import import_generated
 from opwright.graph_report.compiled.model import Link, Vertex
 from opwright.graph_report.text import size_text
 
@@ -87,7 +87,7 @@ def read_vertex(op: Message, outputs: Mapping[str, list[str]]) -> Vertex:
     """Return a node; `outputs` has the tensors of all."""
     attributes = read_attributes(op.attr)
     if op.type in CONSTANTS and READABLE in op.attr:
-        attributes = (("value", shortened(" ".join(text_of(op.attr[READABLE].s).split()))),)
+        attributes = (("value", shorten(" ".join(text_of(op.attr[READABLE].s).split()))),)
     if op.subgraph_name:
         attributes = (("calls", ", ".join(op.subgraph_name)), *attributes)
     return Vertex(
@@ -147,7 +147,7 @@ def tensor_text(desc: Message) -> str:
 
 def dtype_text(number: int) -> str:
     """Name a dtype of a descriptor; empty if it is left open."""
-    names = generated().DataType
+    names = import_generated().DataType
     if number not in names.values():
         return f"dtype {number}"
     name = str(names.Name(number)).removeprefix("DT_")
@@ -190,7 +190,7 @@ def attribute_text(name: str, attribute: Message) -> str:
         case "list_list_float":
             return str([[number_text(each) for each in row.list_f] for row in value.list_list_f])
         case _:
-            return shortened(value_text(field, value))
+            return shorten(value_text(field, value))
 
 
 def list_text(values: Message) -> str:
@@ -245,7 +245,7 @@ def number_text(value: float) -> str:
     return f"{value:.7g}" if math.isfinite(value) else str(value)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the text, or how it begins."""
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."
 

@@ -1,7 +1,7 @@
 """How an operator calls its aclnn function: the C parameters, and where each value comes from.
 
 The text names the function and its parameters in order:
-`"aclnnScale(x, float factor, axis or 0, true, out)"`. A parameter is the name of an argument or
+`"aclnnRescale(x, float factor, axis or 0, true, out)"`. A parameter is the name of an argument or
 output, `x.dtype`, `generator.seed` and `generator.offset`, or a literal; `or` gives what stands for
 None. A C type in front of it says what
 the function takes where that does not follow from the schema. A full C signature is such a text as
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from opwright.aclnn.signature import CType
-from opwright.errors import nearest_first
 from opwright.kit.declare.errors import CallError
 from opwright.kit.declare.schema_text import split
 from opwright.kit.declare.texts import check_value
@@ -132,7 +131,7 @@ def parse_call(text: str, *, where: str) -> Call:
     --------
     >>> parse_call("aclnnNeg", where="example")
     Call(function='aclnnNeg', actuals=None)
-    >>> parse_call("aclnnScale(x, float factor, out)", where="example").actuals[1]
+    >>> parse_call("aclnnRescale(x, float factor, out)", where="example").actuals[1]
     Actual(source=Named(name='factor', otherwise=None), ctype=<CType.FLOAT: 'float'>)
     """
     match = FUNCTION.fullmatch(text.strip())
@@ -158,7 +157,8 @@ def read_actual(part: str, *, where: str) -> Actual:
         raise CallError(
             where=f"{where}, parameter {part!r}",
             got=f"type {match['type']!r}",
-            allowed=nearest_first(match["type"], C_TYPES),
+            allowed=C_TYPES,
+            near=match["type"],
             fix="use a C type that aclnn functions have",
         )
     return Actual(source=read_source(match["value"].strip(), where=where), ctype=ctype)

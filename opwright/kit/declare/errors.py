@@ -31,7 +31,7 @@ class SchemaError(DeclarationError):
     id = "OPW-D001"
     title = "not an operator schema"
     usual_fix = (
-        'write it as PyTorch does, for example "scale(Tensor x, *, float factor=1.0) -> Tensor"'
+        'write it as PyTorch does, for example "rescale(Tensor x, *, float factor=1.0) -> Tensor"'
     )
 
 
@@ -75,7 +75,8 @@ class CallError(DeclarationError):
     id = "OPW-D006"
     title = "not a call of an aclnn function"
     usual_fix = (
-        'name the function, or write its parameters, for example "aclnnScale(x, float factor, out)"'
+        "name the function, or write its parameters, for example "
+        '"aclnnRescale(x, float factor, out)"'
     )
 
 
@@ -84,7 +85,7 @@ class DuplicateOperatorError(DeclarationError):
 
     id = "OPW-D007"
     title = "the operator is declared twice"
-    usual_fix = "rename one of them, or give it an overload name: scale.scalar(...)"
+    usual_fix = "rename one of them, or give it an overload name: rescale.scalar(...)"
 
 
 class ReservedNameError(DeclarationError):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 from opwright.aclnn.prototype import Prototype
 from opwright.aclnn.reg_op import parse_reg_op
-from opwright.errors import nearest_first
 from opwright.kit.declare.backward import (
     Backward,
     BackwardCall,
@@ -151,7 +150,8 @@ def check_fields(fields: OperatorFields, *, where: str) -> None:
         raise FieldError(
             where=where,
             got=f"a field {name!r}",
-            allowed=nearest_first(name, OperatorFields.__annotations__),
+            allowed=OperatorFields.__annotations__,
+            near=name,
         )
 
 
@@ -307,7 +307,8 @@ def read_layouts(value: Mapping[str, Layout], *, where: str) -> dict[str, Layout
             raise FieldError(
                 where=f"{where}, layout of {name!r}",
                 got=repr(layout),
-                allowed=nearest_first(layout, ("any", "contiguous")),
+                allowed=("any", "contiguous"),
+                near=layout,
                 fix="use one of them",
             )
     return dict(value)
@@ -331,7 +332,8 @@ def read_backward(
                 raise UnknownNameError(
                     where=f"{where}, backward",
                     got=repr(name),
-                    allowed=nearest_first(name, arguments),
+                    allowed=arguments,
+                    near=name,
                     fix="name the argument that the formula gives the gradient of",
                 )
         formulas.append(Formula(inputs, expression))

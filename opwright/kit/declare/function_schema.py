@@ -13,7 +13,6 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.errors import FunctionSchemaError
 from opwright.kit.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
 
@@ -66,7 +65,8 @@ def function_schema(
         raise FunctionSchemaError(
             where=f"{place}, mutates",
             got=repr(unknown[0]),
-            allowed=nearest_first(unknown[0], parameters),
+            allowed=parameters,
+            near=unknown[0],
             fix="name a parameter",
         )
     letters = dict(zip(mutates, "abcdefghijklmnopqrstuvwxyz", strict=False))

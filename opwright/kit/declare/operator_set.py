@@ -54,11 +54,11 @@ class OperatorSet:
     --------
     >>> import opwright as ow
     >>> ops = ow.OperatorSet("my_ops", version="1.0")
-    >>> @ops.operator("scale(Tensor x, float factor=1.0) -> Tensor", shapes={"out": ow.like("x")})
-    ... def scale(x, factor=1.0):
+    >>> @ops.operator("rescale(Tensor x, float factor=1.0) -> Tensor", shapes={"out": ow.like("x")})
+    ... def rescale(x, factor=1.0):
     ...     return x * factor
     >>> ops.freeze().operators[0].name
-    'scale'
+    'rescale'
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class OperatorSet:
         Parameters
         ----------
         schema
-            In PyTorch's grammar, without a namespace; or only a name (`"scale.scalar"`), or
+            In PyTorch's grammar, without a namespace; or only a name (`"rescale.scalar"`), or
             nothing: then it is derived from the function's annotations.
         mutates
             With annotations: the parameters that the operator writes.
         aclnn
             The aclnn function that runs it: its name, or a call of it
-            (`"aclnnScale(x, float factor, out)"`), or False: the operator is made of others. By
+            (`"aclnnRescale(x, float factor, out)"`), or False: the operator is made of others. By
             default `aclnn` and the operator's name in camel case, with inputs, attributes and
             outputs in the order of the schema.
         prototype
@@ -126,7 +126,7 @@ class OperatorSet:
             "any" is the default.
         backward
             "reference" (the reference function is differentiated), a call of an operator
-            (`"scale_backward(grad, x)"`), formulas by input as in derivatives.yaml, or the
+            (`"rescale_backward(grad, x)"`), formulas by input as in derivatives.yaml, or the
             decorator `.backward` on what this returns.
         vmap
             "loop" (default), "batch first", or the decorator `.vmap`.
@@ -227,7 +227,7 @@ class OperatorSet:
         Examples
         --------
         >>> with ops.load() as loaded:  # doctest: +SKIP
-        ...     loaded.overload("scale")(x, 2.0)
+        ...     loaded.overload("rescale")(x, 2.0)
         """
         loaded = self.loaded
         if loaded is not None and self.loaded_changes == self.changes and not loaded.is_removed:

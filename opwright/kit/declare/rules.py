@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.dtypes import DTYPES
 from opwright.kit.declare.errors import DtypeError
 
@@ -246,7 +245,8 @@ def read_dtypes(
         raise DtypeError(
             where=where,
             got=repr(unknown[0]),
-            allowed=nearest_first(unknown[0], [*DTYPES, *names]),
+            allowed=[*DTYPES, *names],
+            near=unknown[0],
         )
     if not plain:
         raise DtypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -44,11 +45,12 @@ TensorLayout: TypeAlias = Literal[
     "expanded",
 ]
 LAYOUTS: tuple[TensorLayout, ...] = get_args(TensorLayout)
+Number: TypeAlias = "bool | int | float | complex"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorSpec:
-    """A tensor to be made: random values of a dtype between two bounds.
+    """A tensor to be made: random values of a dtype between two bounds, or given ones.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ class TensorSpec:
         Bounds of the values; None for -1 to 1 (floating), 0 to 9 (integers).
     layout
         How its elements lie in memory. A tensor with too few axes for it is contiguous.
+    values
+        Its elements in the order of a contiguous tensor; None for random ones.
     """
 
     shape: tuple[int, ...]
@@ -67,6 +71,24 @@ class TensorSpec:
     low: float | None = None
     high: float | None = None
     layout: TensorLayout = "contiguous"
+    values: tuple[Number, ...] | None = None
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """Return the bounds of its values, those of given ones included."""
+        numbers = [
+            each
+            for each in self.values or ()
+            if isinstance(each, int | float) and math.isfinite(each)
+        ]
+        return (min(numbers), max(numbers)) if numbers else (self.low, self.high)
+
+    def with_shape(self, shape: tuple[int, ...]) -> TensorSpec:
+        """Return the tensor with other sizes: given values bound the random ones of these."""
+        if shape == self.shape:
+            return self
+        low, high = self.bounds
+        return replace(self, shape=shape, low=low, high=high, values=None)
 
 
 Value: TypeAlias = "TensorSpec | bool | int | float | complex | str | tuple[Value, ...] | None"
@@ -112,6 +134,7 @@ def tensor(
     low: float | None = None,
     high: float | None = None,
     layout: TensorLayout = "contiguous",
+    values: object = None,
 ) -> TensorSpec:
     """Describe a tensor of a sample.
 
@@ -126,16 +149,21 @@ def tensor(
     layout
         How its elements lie in memory: contiguous, transposed, reversed, channels_last, offset,
         sliced, strided, expanded.
+    values
+        Its elements, as nested lists, or in one list beside the sizes. Samples that are solved
+        keep within the least and the largest of them.
 
     Examples
     --------
     >>> tensor(2, 3, dtype="int32", low=0, high=8)
-    TensorSpec(shape=(2, 3), dtype='int32', low=0, high=8, layout='contiguous')
+    TensorSpec(shape=(2, 3), dtype='int32', low=0, high=8, layout='contiguous', values=None)
+    >>> tensor(values=[[1, 2], [3, 4]]).shape
+    (2, 2)
 
     Raises
     ------
     FieldError
-        OPW-D009: there is no such layout.
+        OPW-D009: there is no such layout, or the values are not as many as the sizes say.
     """
     if layout not in LAYOUTS:
         raise FieldError(
@@ -144,7 +172,54 @@ def tensor(
             allowed=LAYOUTS,
             fix="use one of them",
         )
-    return TensorSpec(shape=shape, dtype=dtype, low=low, high=high, layout=layout)
+    given: tuple[Number, ...] | None = None
+    if values is not None:
+        place = f"{caller()}, values of a sample's tensor"
+        found, given = flatten(values, where=place)
+        if (low, high) != (None, None):
+            raise FieldError(
+                where=place,
+                got="values and bounds",
+                fix="leave out low= and high=: the values have bounds of their own",
+            )
+        if shape and math.prod(shape) != len(given):
+            raise FieldError(
+                where=place,
+                got=f"{len(given)} values for the sizes {shape}",
+                allowed=(f"{math.prod(shape)} values",),
+                fix="leave out the sizes: nested lists have them",
+            )
+        shape = shape or found
+    return TensorSpec(shape=shape, dtype=dtype, low=low, high=high, layout=layout, values=given)
+
+
+def flatten(values: object, *, where: str) -> tuple[tuple[int, ...], tuple[Number, ...]]:
+    """Return the sizes of nested lists, and what is in them.
+
+    Raises
+    ------
+    FieldError
+        OPW-D009: lists beside each other have other lengths, or something in them is no number.
+    """
+    if isinstance(values, bool | int | float | complex):
+        return (), (values,)
+    if not isinstance(values, list | tuple):
+        raise FieldError(
+            where=where,
+            got=repr(values),
+            allowed=("a number", "nested lists of numbers"),
+            fix="use tolist() of a tensor or an array",
+        )
+    parts = [flatten(each, where=where) for each in values]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        raise FieldError(
+            where=where,
+            got=f"lists beside each other of the sizes {sorted(shapes)}",
+            fix="give all of them the same length",
+        )
+    inner = next(iter(shapes), ())
+    return (len(parts), *inner), tuple(each for _, part in parts for each in part)
 
 
 def sample(**values: object) -> Sample:

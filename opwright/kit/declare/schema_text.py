@@ -15,7 +15,7 @@ from torchgen.model import BaseType, ListType, OptionalType
 from torchgen.model import Return as TorchgenReturn
 from torchgen.model import Type as TorchgenType
 
-from opwright.errors import clipped, nearest_first
+from opwright.errors import clip
 from opwright.kit.declare.errors import SchemaError
 from opwright.kit.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
 
@@ -59,7 +59,7 @@ def parse_schema(text: str, *, where: str) -> Schema:
     ('x', 'add_(Tensor(a!) x, Tensor y) -> Tensor(a!)')
     """
     plain = " ".join(text.split())
-    where = f"{where}, schema {clipped(plain, 80)}"
+    where = f"{where}, schema {clip(plain, 80)}"
     if namespace := NAMESPACE.match(plain):
         raise SchemaError(
             where=where,
@@ -74,7 +74,7 @@ def parse_schema(text: str, *, where: str) -> Schema:
         )
     match = PARTS.fullmatch(plain)
     if match is None:
-        raise SchemaError(where=where, got=repr(clipped(plain, 80)))
+        raise SchemaError(where=where, got=repr(clip(plain, 80)))
     arguments = tuple(read_arguments(match["arguments"], where=where))
     results = tuple(read_results(match["results"], where=where))
     schema = Schema(
@@ -174,7 +174,8 @@ def unreadable(part: str, *, where: str) -> SchemaError:
         return SchemaError(
             where=f"{where}, {part!r}",
             got=f"type {name!r}",
-            allowed=nearest_first(name, BASES),
+            allowed=BASES,
+            near=name,
             fix="use a type of PyTorch's schemas",
         )
     return SchemaError(

@@ -26,7 +26,7 @@ def load_again(ops: OperatorSet) -> Loaded:
 def register_kernels(ops: OperatorSet, has_function: Callable[[str], bool]) -> None:
     """Let the references of a set stand in for the kernels that nothing else provides."""
     from opwright.kit.derive import derive  # noqa: PLC0415 - derivation is above declarations
-    from opwright.kit.live.twin import register_references  # noqa: PLC0415 - imports torch
+    from opwright.kit.live.user_kernels import register_references  # noqa: PLC0415 - imports torch
 
     for _ in register_references(derive(ops.freeze()), has_function):
         pass  # they stay registered, as those of any kernel file

@@ -2,6 +2,7 @@
 
 derive       a valid declaration -> `SetFacts`
 facts        the records
+values       the facts that several derivations need
 outputs, call, prototype, backward, functional   one derivation each
 unspecified  the outputs whose values a call leaves open
 plan         facts -> what the native dispatcher runs

@@ -8,6 +8,7 @@ other operators: it takes the gradients of the differentiable outputs and then t
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from typing_extensions import assert_never
 
 from opwright.kit.declare.backward import BackwardCall, BackwardFunction, BackwardReference
 from opwright.kit.declare.schema import Argument, Base, Result, Schema, ValueType
-from opwright.kit.declare.values import differentiable_inputs, differentiable_outputs
 from opwright.kit.derive.facts import (
     Autograd,
     Gradient,
@@ -29,30 +29,38 @@ from opwright.kit.derive.facts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from opwright.kit.declare.backward import Formula
     from opwright.kit.declare.operator import Operator
     from opwright.kit.derive.facts import BackwardArgument
+    from opwright.kit.derive.values import ValueFacts
 
 __all__ = ["derive_backward", "formula_value"]
 
 
 def derive_backward(
-    operator: Operator, outputs: tuple[Output, ...], declared: Mapping[str, Operator]
-) -> tuple[Autograd, OperatorFacts | None] | None:
+    operator: Operator,
+    outputs: tuple[Output, ...],
+    values: ValueFacts,
+    declared: Mapping[str, Operator],
+) -> tuple[Autograd | None, OperatorFacts | None]:
     """Return how autograd runs and, unless it was declared, the backward operator."""
     match operator.backward:
         case None:
-            return None
-        case BackwardCall():
-            direct = direct_call(operator, outputs, operator.backward, declared)
-            return direct or from_formulas(operator, outputs, operator.backward)
+            return None, None
+        case BackwardCall(formulas):
+            inputs = tuple(
+                name for each in formulas for name in each.inputs or values.differentiable_inputs
+            )
+            direct = direct_call(operator, outputs, formulas, inputs, declared)
+            return direct or from_formulas(operator, outputs, formulas, inputs)
         case BackwardFunction(function, saves, inputs, of_outputs):
             kernel = PythonKernel(kind="backward", function=function, of=operator.name)
             return new_operator(
                 operator,
                 outputs,
                 kernel,
-                inputs=inputs or differentiable_inputs(operator),
-                differentiable=of_outputs or differentiable_outputs(operator),
+                inputs=inputs or values.differentiable_inputs,
+                differentiable=of_outputs or values.differentiable_outputs,
                 saves=named(operator, saves),
             )
         case BackwardReference(inputs):
@@ -61,8 +69,8 @@ def derive_backward(
                 operator,
                 outputs,
                 kernel,
-                inputs=inputs or differentiable_inputs(operator),
-                differentiable=differentiable_outputs(operator),
+                inputs=inputs or values.differentiable_inputs,
+                differentiable=values.differentiable_outputs,
                 saves=tuple(
                     SavedArgument(a.name) for a in operator.schema.arguments if not a.is_out
                 ),
@@ -212,14 +220,14 @@ def formula_value(
 def direct_call(
     operator: Operator,
     outputs: tuple[Output, ...],
-    backward: BackwardCall,
+    formulas: Sequence[Formula],
+    inputs: tuple[str, ...],
     declared: Mapping[str, Operator],
 ) -> tuple[Autograd, None] | None:
     """Return how autograd runs if the backward is one call of a declared operator."""
-    if len(backward.formulas) != 1:
+    if len(formulas) != 1:
         return None
-    formula = backward.formulas[0]
-    node = ast.parse(formula.expression.strip(), mode="eval").body
+    node = ast.parse(formulas[0].expression.strip(), mode="eval").body
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords):
         return None
     called = declared.get(node.func.id)
@@ -233,7 +241,7 @@ def direct_call(
     autograd = Autograd(
         operator=called.name,
         arguments=arguments,
-        inputs=formula.inputs or differentiable_inputs(operator),
+        inputs=inputs,
         outputs=tuple(output.name for output in outputs if output.name in asked),
     )
     return autograd, None
@@ -273,23 +281,23 @@ class Renamed(ast.NodeTransformer):
 
 
 def from_formulas(
-    operator: Operator, outputs: tuple[Output, ...], backward: BackwardCall
+    operator: Operator,
+    outputs: tuple[Output, ...],
+    formulas: Sequence[Formula],
+    inputs: tuple[str, ...],
 ) -> tuple[Autograd, OperatorFacts]:
     """Return a backward operator that computes formulas."""
     used: dict[BackwardArgument, None] = {}
-    for formula in backward.formulas:
+    for formula in formulas:
         used |= dict.fromkeys(formula_names(formula.expression, operator, outputs))
     asked = {value.output for value in used if isinstance(value, Gradient)}
-    differentiable = tuple(output.name for output in outputs if output.name in asked)
-    saves = [value for value in used if not isinstance(value, Gradient)]
-    inputs = tuple(
-        name
-        for formula in backward.formulas
-        for name in formula.inputs or differentiable_inputs(operator)
-    )
-    kernel = PythonKernel(kind="formula", of=operator.name)
     autograd, facts = new_operator(
-        operator, outputs, kernel, inputs=inputs, differentiable=differentiable, saves=saves
+        operator,
+        outputs,
+        PythonKernel(kind="formula", of=operator.name),
+        inputs=inputs,
+        differentiable=tuple(output.name for output in outputs if output.name in asked),
+        saves=[value for value in used if not isinstance(value, Gradient)],
     )
     names = {
         value: argument.name
@@ -301,17 +309,7 @@ def from_formulas(
                 ast.parse(formula.expression.strip(), mode="eval")
             )
         )
-        for formula in backward.formulas
+        for formula in formulas
     )
-    with_formulas = PythonKernel(kind="formula", formulas=expressions, of=operator.name)
-    return autograd, OperatorFacts(
-        role=facts.role,
-        operator=facts.operator,
-        schema=facts.schema,
-        outputs=facts.outputs,
-        checks=(),
-        dtypes={},
-        call=None,
-        python=with_formulas,
-        prototype=None,
-    )
+    kernel = PythonKernel(kind="formula", formulas=expressions, of=operator.name)
+    return autograd, dataclasses.replace(facts, python=kernel)

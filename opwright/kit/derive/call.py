@@ -7,17 +7,17 @@ other function is one that CANN's generator made from the prototype: inputs, att
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.aclnn import prototype as rules
-from opwright.aclnn.known import KnownParameter, known_parameters
+from opwright.aclnn.known import KnownParameter, find_known_parameters
 from opwright.aclnn.signature import AclnnSignature, CType
 from opwright.aclnn.signature import Parameter as CParameter
 from opwright.kit.declare.call import DrawnFrom, DtypeOf, Literal, Named, function_name
 from opwright.kit.declare.errors import CallError
 from opwright.kit.declare.rules import DtypeArgument
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.values import drawn_names
 from opwright.kit.derive.facts import (
     AclnnCall,
     DtypeOfTensor,
@@ -27,15 +27,16 @@ from opwright.kit.derive.facts import (
     FromOutput,
     Parameter,
 )
-from opwright.kit.derive.prototype import carrier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from opwright.aclnn.prototype import Prototype
-    from opwright.kit.declare.call import Actual, Call
+    from opwright.kit.declare.call import Actual, DrawnPart
+    from opwright.kit.declare.operator import Operator
     from opwright.kit.declare.schema import Schema
     from opwright.kit.derive.facts import Output, Source
+    from opwright.kit.derive.values import ValueFacts
 
 __all__ = ["derive_call"]
 
@@ -44,10 +45,10 @@ Variable: TypeAlias = FromArgument | FromOutput | DtypeOfTensor | FromGenerator
 
 
 def derive_call(
-    schema: Schema,
+    operator: Operator,
     outputs: tuple[Output, ...],
-    call: Call | None,
     prototype: Prototype | None,
+    values: ValueFacts,
     *,
     where: str,
 ) -> AclnnCall:
@@ -58,14 +59,19 @@ def derive_call(
     CallError
         OPW-D006.
     """
+    schema, call = operator.schema, operator.call or None
     function = function_name(call, schema.name)
-    known = known_parameters(function)
+    where = f"{where}, {function}"
+    known = find_known_parameters(function)
     if call is not None and call.actuals is not None:
-        parameters = written(call.actuals, schema, outputs, known, where=f"{where}, {function}")
+        given = written(call.actuals, schema, outputs, known, values, where=where)
     elif known is None and prototype is not None:
-        parameters = generated(prototype, schema, outputs, where=f"{where}, {function}")
+        given = generated(prototype, schema, outputs, where=where)
     else:
-        parameters = in_order(schema, outputs, known, where=f"{where}, {function}")
+        given = in_order(schema, outputs, known, values, where=where)
+    parameters = tuple(
+        dataclasses.replace(each, name=rules.lower_camel(each.name)) for each in given
+    )
     signature = AclnnSignature(
         name=function, parameters=tuple(c_parameter(each, schema, outputs) for each in parameters)
     )
@@ -77,72 +83,50 @@ def written(
     schema: Schema,
     outputs: tuple[Output, ...],
     known: Sequence[KnownParameter] | None,
+    values: ValueFacts,
     *,
     where: str,
-) -> tuple[Parameter, ...]:
-    """Return the parameters that the author wrote."""
+) -> Iterator[Parameter]:
+    """Yield the parameters that the author wrote."""
     fits = known is not None and len(known) == len(actuals)
     types = [each.ctype for each in known] if known and fits else [None] * len(actuals)
-    parameters: list[Parameter] = []
-    for actual, of_function in zip(actuals, types, strict=True):
-        source = source_of(actual.source, schema, outputs)
-        ctype = actual.ctype or of_function or natural(source, schema, outputs)
-        if ctype is None:
-            raise CallError(
-                where=where,
-                got=f"parameter {describe(actual)}",
-                fix="write its C type in front of it",
-            )
-        name = c_name(actual.source, schema) or f"constant{len(parameters)}"
-        parameters.append(Parameter(name=name, ctype=ctype, source=source))
-    return tuple(parameters)
-
-
-def c_name(source: Named | DtypeOf | DrawnFrom | Literal, schema: Schema) -> str:
-    """Return the name of a parameter in C; empty for a constant."""
-    match source:
-        case Named(name):
-            return rules.lower_camel(name)
-        case DtypeOf(name):
-            return f"{rules.lower_camel(name)}Dtype"
-        case DrawnFrom(name, part):
-            return drawn_name(name, part, schema)
-        case Literal():
-            return ""
-
-
-def describe(actual: Actual) -> str:
-    """Return a parameter for a message."""
-    source = actual.source
-    return repr(source.value) if isinstance(source, Literal) else repr(source.name)
+    for index, (actual, of_function) in enumerate(zip(actuals, types, strict=True)):
+        name, source = source_of(actual.source, schema, outputs, values)
+        ctype = actual.ctype or of_function or natural(source, values, where=where)
+        yield Parameter(name=name or f"constant{index}", ctype=ctype, source=source)
 
 
 def source_of(
-    source: Named | DtypeOf | DrawnFrom | Literal, schema: Schema, outputs: tuple[Output, ...]
-) -> Source:
-    """Return where a value comes from; a written argument is an argument, not an output."""
+    source: Named | DtypeOf | DrawnFrom | Literal,
+    schema: Schema,
+    outputs: tuple[Output, ...],
+    values: ValueFacts,
+) -> tuple[str, Source]:
+    """Return the name of a parameter and where its value comes from.
+
+    A constant has no name; a written argument is an argument, not an output.
+    """
     match source:
         case Literal(value):
-            return FromConstant(value)
+            return "", FromConstant(value)
         case DtypeOf(name):
-            return DtypeOfTensor(name)
+            return f"{name}_dtype", DtypeOfTensor(name)
         case DrawnFrom(name, part):
-            return FromGenerator(name, part)
+            return drawn_name(name, part, values), FromGenerator(name, part)
         case Named(name, otherwise):
             if schema.argument(name) is None and any(output.name == name for output in outputs):
-                return FromOutput(name)
-            return FromArgument(name, None if otherwise is None else otherwise.value)
+                return name, FromOutput(name)
+            return name, FromArgument(name, None if otherwise is None else otherwise.value)
 
 
-def natural(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> CType | None:
+def natural(source: Source, values: ValueFacts, *, where: str) -> CType:
     """Return the C type that follows from the schema, or from a constant."""
     match source:
-        case FromArgument(name):
-            argument = schema.argument(name)
-            return carrier(argument.type) if argument else None
-        case FromOutput(name):
-            output = next(output for output in outputs if output.name == name)
-            return carrier(output.type)
+        case FromArgument(name) | FromOutput(name):
+            if name not in values.carriers:
+                fix = "write its C type in front of it"
+                raise CallError(where=where, got=f"parameter {name!r}", fix=fix)
+            return values.carriers[name]
         case DtypeOfTensor():
             return CType.DTYPE
         case FromGenerator():
@@ -156,10 +140,11 @@ def in_order(
     schema: Schema,
     outputs: tuple[Output, ...],
     known: Sequence[KnownParameter] | None,
+    values: ValueFacts,
     *,
     where: str,
-) -> tuple[Parameter, ...]:
-    """Return the arguments in the order of the schema, then what is written for the caller."""
+) -> Iterator[Parameter]:
+    """Yield the arguments in the order of the schema, then what is written for the caller."""
     given = [
         argument
         for argument in schema.arguments
@@ -177,36 +162,28 @@ def in_order(
     ]
     sources += [FromOutput(output.name) for output in outputs if output.is_new]
     sources += [FromArgument(argument.name) for argument in last]
-    types: Sequence[CType | None] = [natural(each, schema, outputs) for each in sources]
-    if known is not None:
-        if len(known) != len(sources):
-            raise CallError(
-                where=where,
-                got=f"{len(sources)} arguments and outputs",
-                allowed=[f"{len(known)} parameters: {', '.join(each.name for each in known)}"],
-                fix="write the call with its parameters",
-            )
+    if known is None:
+        types = [natural(each, values, where=where) for each in sources]
+    elif len(known) == len(sources):
         types = [each.ctype for each in known]
-    return tuple(
-        Parameter(name=parameter_name(each, schema), ctype=ctype, source=each)
-        for each, ctype in zip(sources, types, strict=True)
-        if ctype is not None
-    )
+    else:
+        raise CallError(
+            where=where,
+            got=f"{len(sources)} arguments and outputs",
+            allowed=[f"{len(known)} parameters: {', '.join(each.name for each in known)}"],
+            fix="write the call with its parameters",
+        )
+    for source, ctype in zip(sources, types, strict=True):
+        name = source.name
+        if isinstance(source, FromGenerator):
+            name = drawn_name(name, source.part, values)
+        yield Parameter(name=name, ctype=ctype, source=source)
 
 
-def parameter_name(source: Variable, schema: Schema) -> str:
-    """Return the name of a parameter in C."""
-    if isinstance(source, FromGenerator):
-        return drawn_name(source.name, source.part, schema)
-    return rules.lower_camel(source.name)
-
-
-def drawn_name(generator: str, part: str, schema: Schema) -> str:
-    """Return the name in C of a seed or an offset; those of several generators differ."""
-    argument = schema.argument(generator)
-    assert argument is not None
-    names = dict(zip(("seed", "offset"), drawn_names(argument, schema), strict=True))
-    return rules.lower_camel(names[part])
+def drawn_name(generator: str, part: DrawnPart, values: ValueFacts) -> str:
+    """Return the name of a seed or an offset; those of several generators differ."""
+    seed, offset = values.drawn[generator]
+    return seed if part == "seed" else offset
 
 
 def seed_and_offset(generator: str) -> tuple[FromGenerator, FromGenerator]:
@@ -230,8 +207,8 @@ def resolve_dtype(source: Source, schema: Schema, outputs: tuple[Output, ...]) -
 
 def generated(
     prototype: Prototype, schema: Schema, outputs: tuple[Output, ...], *, where: str
-) -> tuple[Parameter, ...]:
-    """Return the parameters of the function that CANN's generator makes of a prototype.
+) -> Iterator[Parameter]:
+    """Yield the parameters of the function that CANN's generator makes of a prototype.
 
     Ports and attributes stand for arguments of the same place among the tensors and among the
     others, so that a prototype may name them differently.
@@ -276,10 +253,8 @@ def generated(
             if port.name not in {each.name for each in prototype.inputs}
         ),
     ]
-    return tuple(
-        Parameter(name=parameter.name, ctype=parameter.ctype, source=sources[name])
-        for name, parameter in zip(ordered, in_c, strict=True)
-    )
+    for name, parameter in zip(ordered, in_c, strict=True):
+        yield Parameter(name=parameter.name, ctype=parameter.ctype, source=sources[name])
 
 
 def c_parameter(parameter: Parameter, schema: Schema, outputs: tuple[Output, ...]) -> CParameter:

@@ -279,6 +279,11 @@ class OperatorFacts:
         return tuple(name for name in names if self.role == "declared" or name not in OF_THE_SCHEMA)
 
     @property
+    def returned(self) -> tuple[Output, ...]:
+        """The outputs that the schema returns, in order."""
+        return tuple(output for output in self.outputs if output.result is not None)
+
+    @property
     def drawn(self) -> tuple[str, ...]:
         """The generators from which a call draws numbers for its aclnn function."""
         sources = [each.source for each in self.call.parameters] if self.call else []

@@ -31,7 +31,7 @@ TAKEN_NAMES = frozenset({"ctx", "dispatch_key", "interpreter", "match", "mode"})
 def functional_name(operator: Operator) -> str:
     """Return the name of the functional twin.
 
-    The default drops the underscore of in-place names, so `scale_` has `scale_functional`; an
+    The default drops the underscore of in-place names, so `rescale_` has `rescale_functional`; an
     overload keeps its overload name.
     """
     name = operator.functional or f"{operator.schema.name.rstrip('_')}_functional"

@@ -2,92 +2,66 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from opwright.kit.declare.errors import RuleError
-from opwright.kit.declare.rules import Dims, Like, ShapeFunction
-from opwright.kit.declare.values import dtype_rule, first_tensor, produced
+from opwright.kit.declare.rules import Dims, ShapeFunction
 from opwright.kit.derive.facts import Output
-from opwright.kit.expressions.read_conditions import read_condition, read_requirement
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import read_condition, read_requirement, resolve
 from opwright.kit.expressions.trace import lower
 
 if TYPE_CHECKING:
     from opwright.kit.declare.operator import Operator
-    from opwright.kit.declare.rules import Cpp, ShapeRule
-    from opwright.kit.declare.schema import Schema
-    from opwright.kit.declare.values import Produced
-    from opwright.kit.expressions.conditions import Check, Condition
-    from opwright.kit.expressions.scope import Scope
-    from opwright.kit.expressions.shape import Shape
+    from opwright.kit.derive.values import ValueFacts
+    from opwright.kit.expressions.conditions import Check
 
 __all__ = ["derive_outputs"]
 
 
 def derive_outputs(
-    operator: Operator, *, where: str
+    operator: Operator, values: ValueFacts, *, where: str
 ) -> tuple[tuple[Output, ...], tuple[Check, ...]]:
-    """Return the outputs, and the checks that patterns of arguments and requirements imply."""
-    schema = operator.schema
+    """Return the outputs, and the checks that patterns of arguments and requirements imply.
+
+    The shape of a new tensor is data where that is possible; a function that cannot be lowered
+    stays. Without a rule it is like the first tensor.
+    """
     patterns = {
         name: rule
         for name, rule in operator.shapes.items()
-        if isinstance(rule, Dims) and schema.argument(name) is not None
+        if isinstance(rule, Dims) and operator.schema.argument(name) is not None
     }
-    scope, checks = bind(schema, patterns, where=where)
+    scope, checks = bind(operator.schema, patterns, where=where)
     requirements = tuple(
         check
         for text in operator.requires
         for check in read_requirement(text, scope, where=f"{where}, requires")
     )
-    outputs = tuple(output(value, operator, scope, where=where) for value in produced(schema))
-    return outputs, (*checks, *requirements)
-
-
-def output(value: Produced, operator: Operator, scope: Scope, *, where: str) -> Output:
-    """Return an output with its rules, if it is a new tensor."""
-    if value.argument is not None or not value.type.has_tensors:
-        return Output(
+    outputs = []
+    for value in values.produced:
+        output = Output(
             name=value.name, type=value.type, result=value.result, argument=value.argument
         )
-    rule = operator.shapes.get(value.name) or default_shape(
-        operator.schema, value.name, where=where
-    )
-    return Output(
-        name=value.name,
-        type=value.type,
-        result=value.result,
-        shape=shape_of(rule, scope, where=f"{where}, shape of {value.name!r}"),
-        dtype=dtype_rule(operator, value.name),
-        unspecified=unspecified(value.name, operator, scope, where=where),
-    )
-
-
-def unspecified(
-    name: str, operator: Operator, scope: Scope, *, where: str
-) -> tuple[Condition, ...]:
-    """Return what holds where the values of an output are open."""
-    text = operator.unspecified.get(name)
-    if text is None:
-        return ()
-    return read_condition(text, scope, where=f"{where}, unspecified {name!r}")
-
-
-def default_shape(schema: Schema, name: str, *, where: str) -> Like:
-    """Return the rule of an output for which the author gave none: like the first tensor."""
-    tensor = first_tensor(schema)
-    if tensor is None:
-        raise RuleError(
-            where=f"{where}, shape of {name!r}",
-            got="no rule, and no tensor argument that it could be like",
-            fix=f'give shapes={{"{name}": ...}}',
-        )
-    return Like(tensor.name)
-
-
-def shape_of(rule: ShapeRule, scope: Scope, *, where: str) -> Shape | ShapeFunction | Cpp:
-    """Return the shape as data where that is possible; a function that cannot be lowered stays."""
-    resolved = resolve(rule, scope, where=where)
-    if isinstance(resolved, ShapeFunction):
-        return lower(resolved, scope) or resolved
-    return resolved
+        if output.is_new and value.type.has_tensors:
+            place = f"{where}, shape of {value.name!r}"
+            rule = operator.shapes.get(value.name) or values.default_shape
+            if rule is None:
+                raise RuleError(
+                    where=place,
+                    got="no rule, and no tensor argument that it could be like",
+                    fix=f'give shapes={{"{value.name}": ...}}',
+                )
+            shape = resolve(rule, scope, where=place)
+            text = operator.unspecified.get(value.name)
+            output = dataclasses.replace(
+                output,
+                dtype=values.dtypes[value.name],
+                unspecified=()
+                if text is None
+                else read_condition(text, scope, where=f"{where}, unspecified {value.name!r}"),
+                shape=(lower(shape, scope) or shape) if isinstance(shape, ShapeFunction) else shape,
+            )
+        outputs.append(output)
+    return tuple(outputs), (*checks, *requirements)

@@ -12,28 +12,19 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
 from opwright.aclnn.prototype import Attribute, Port, Prototype
 from opwright.aclnn.signature import CType
+from opwright.kit.declare.call import camel_case
 from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.values import drawn_names
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Literals, Presence
-    from opwright.kit.declare.schema import Argument, Schema, ValueType
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.schema import Argument, ValueType
     from opwright.kit.derive.facts import Output
+    from opwright.kit.derive.values import ValueFacts
 
-__all__ = ["derive_prototype"]
+__all__ = ["prototype_of"]
 
-ATTRIBUTES = {
-    Base.INT: CType.INT64,
-    Base.SYMINT: CType.INT64,
-    Base.FLOAT: CType.DOUBLE,
-    Base.SYMFLOAT: CType.DOUBLE,
-    Base.BOOL: CType.BOOL,
-    Base.SYMBOOL: CType.BOOL,
-    Base.STR: CType.TEXT,
-    Base.SCALAR: CType.SCALAR,
-    Base.SCALAR_TYPE: CType.DTYPE,
-}
 # The attribute types for C types that have none of their own.
 KINDS = {CType.SCALAR: "Float", CType.SCALAR_LIST: "ListFloat", CType.DTYPE: "Int"}
 # torch's second names of dtypes.
@@ -48,37 +39,37 @@ ALIASES = {
     "long": "int64",
     "short": "int16",
 }
-LISTS = {
-    Base.INT: CType.INT_ARRAY,
-    Base.SYMINT: CType.INT_ARRAY,
-    Base.FLOAT: CType.FLOAT_ARRAY,
-    Base.BOOL: CType.BOOL_ARRAY,
-    Base.SCALAR: CType.SCALAR_LIST,
-    Base.TENSOR: CType.TENSOR_LIST,
-}
 
 
-def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) -> Prototype:
-    """Return the prototype of an operator."""
+def prototype_of(
+    operator: Operator, outputs: tuple[Output, ...], values: ValueFacts
+) -> Prototype | None:
+    """Return the prototype: the author's, or one derived from the schema."""
+    given = operator.prototype
+    if given is False or (given is None and operator.call is False):
+        return None
+    if given is not None and not isinstance(given, str):
+        return given
     inputs, attributes = [], []
-    for argument in schema.arguments:
+    for argument in operator.schema.arguments:
         if argument.type.has_tensors:
             if not argument.is_out:
                 inputs.append(Port(name=argument.name, presence=presence(argument.type)))
         elif argument.type.base is Base.GENERATOR:
             attributes += [
                 Attribute(name=name, ctype=CType.INT64, required=True)
-                for name in drawn_names(argument, schema)
+                for name in values.drawn[argument.name]
             ]
         elif not argument.type.base.is_allocation:
-            attributes.append(attribute(argument))
+            attributes.append(attribute(argument, values.carriers[argument.name]))
     results = [
         Port(name=output.name, presence=presence(output.type))
         for output in outputs
         if output.type.has_tensors
     ]
+    function = operator.call.function if operator.call else ""
     return Prototype(
-        op_type=op_type,
+        op_type=given or function.removeprefix("aclnn") or camel_case(operator.schema.name),
         inputs=tuple(inputs),
         outputs=tuple(results),
         attributes=tuple(attributes),
@@ -92,7 +83,7 @@ def presence(value_type: ValueType) -> Presence:
     return "optional" if value_type.optional else "required"
 
 
-def attribute(argument: Argument) -> Attribute:
+def attribute(argument: Argument, ctype: CType) -> Attribute:
     """Return the attribute for an argument."""
     default: Literals | None = None
     if argument.default is not None:
@@ -102,7 +93,6 @@ def attribute(argument: Argument) -> Attribute:
             default = number_of(value)
         elif argument.type.base is not Base.STR and isinstance(value, str):
             default = None  # REG_OP has no infinity
-    ctype = carrier(argument.type)
     return Attribute(
         name=argument.name,
         ctype=ctype,
@@ -121,12 +111,3 @@ def number_of(dtype: str) -> int | None:
     name = dtype.removeprefix("torch.")
     wanted = ALIASES.get(name, name)
     return next((DTYPE_NUMBERS[n] for n, known in CANN_DTYPES.items() if known == wanted), None)
-
-
-def carrier(value_type: ValueType) -> CType:
-    """Return the C type that carries a value."""
-    if value_type.is_list:
-        return LISTS[value_type.base]
-    if value_type.is_tensor:
-        return CType.TENSOR
-    return ATTRIBUTES[value_type.base]

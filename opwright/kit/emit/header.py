@@ -35,15 +35,15 @@ def with_header(body: str, *, source: str, comment: Comment) -> str:
     source
         Name of the file with the declaration, without folders.
     """
-    shown = on_one_line(source)
+    shown = write_on_one_line(source)
     header = HEADER.format(comment=comment, source=shown, format=FORMAT, digest=digest_of(body))
     return header + body
 
 
-def on_one_line(name: str) -> str:
+def write_on_one_line(name: str) -> str:
     r"""Return a file's name as a comment can have it: whatever it is, the comment ends after it.
 
-    >>> on_one_line("a b.h\nimport os")
+    >>> write_on_one_line("a b.h\nimport os")
     'a b.h\\nimport os'
     """
     return "".join(

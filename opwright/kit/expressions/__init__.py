@@ -5,7 +5,7 @@ Nothing here imports torch.
 shape            sizes and shapes as data
 conditions       conditions on the arguments of a call as data
 scope            the names that a text may use
-read_sizes, read_shapes, read_conditions   text -> data
+read             text -> data; patterns: those of arguments -> the names that they bind
 trace            shape function -> data
 evaluate         shape -> sizes, for given arguments; decide: condition -> whether it holds
 print_cpp        -> C++ of the built tier; print_python: of its Meta kernels

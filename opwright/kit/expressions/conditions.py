@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from typing_extensions import assert_never
 
 from opwright.kit.expressions import shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Check",
@@ -20,6 +23,7 @@ __all__ = [
     "SpanCheck",
     "ValueCheck",
     "arguments_of_check",
+    "constants_of_size",
 ]
 
 
@@ -136,3 +140,16 @@ def arguments_of_size(value: shape.Size) -> set[str]:
             return arguments_of_size(left) | arguments_of_size(right)
         case _:
             assert_never(value)
+
+
+def constants_of_size(value: shape.Size) -> Iterator[int | float]:
+    """Yield the numbers in an expression.
+
+    >>> list(constants_of_size(shape.Binary("//", shape.Dim("x", -1), shape.Const(8))))
+    [8]
+    """
+    if isinstance(value, shape.Const):
+        yield value.value
+    if isinstance(value, shape.Binary):
+        yield from constants_of_size(value.left)
+        yield from constants_of_size(value.right)

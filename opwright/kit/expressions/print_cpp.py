@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import assert_never
 
-from opwright.aclnn.scan import quoted
+from opwright.aclnn.scan import quote
 from opwright.kit.declare.dtypes import SCALAR_TYPES
 from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.rules import (
@@ -114,7 +114,7 @@ def value_of(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
 
 def tensor_at(name: str, index: int) -> str:
     """Return a tensor of a list; a negative index counts from the end."""
-    return f"tensor_at({safe(name)}, {index}, {quoted(name)})"
+    return f"tensor_at({safe(name)}, {index}, {quote(name)})"
 
 
 def tensor_value(scope: Scope, name: str) -> str:
@@ -172,7 +172,7 @@ def argument_value(scope: Scope, name: str) -> Value:
 
 def element(scope: Scope, name: str, index: int) -> Value:
     """Return an element of a list; a negative index counts from the end."""
-    text = f"element({list_value(scope, name)}, {index}, {quoted(name)})"
+    text = f"element({list_value(scope, name)}, {index}, {quote(name)})"
     return Value(text, "size" if scope.is_symbolic(name) else "int")
 
 

@@ -205,7 +205,7 @@ def one_item(value: object) -> Shape:
 def lower(rule: ShapeFunction, scope: Scope) -> Shape | None:
     """Return what the function computes; None if that cannot be said as data."""
     arguments: dict[str, object] = {}
-    for argument in scope.schema.arguments:
+    for argument in scope.arguments.values():
         kind = argument.type
         if kind.is_tensor and not kind.optional:
             arguments[argument.name] = TracedTensor(argument.name, scope.ranks.get(argument.name))

@@ -20,7 +20,8 @@ from opwright.kit.declare.rules import (
     ShapeFunction,
 )
 from opwright.kit.expressions import shape
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import resolve
 from opwright.kit.expressions.trace import lower
 from opwright.kit.formats.errors import NotWritableError
 
@@ -49,16 +50,16 @@ def size_text(rule: ShapeRule, operator: Operator, *, where: str) -> str:
         case BroadcastOf(tensors):
             return broadcast_text([f"{tensors[0]}.sizes()"] if len(tensors) == 1 else tensors)
         case ReducedOf():
-            return reduced_text(shape.Reduced(rule.tensor, rule.dim, rule.keepdim), schema)
+            return write_reduction(shape.Reduced(rule.tensor, rule.dim, rule.keepdim), schema)
         case Cpp(text):
             return text
         case Dims() | ShapeFunction():
-            return shape_text(resolved(rule, operator, where=where), schema)
+            return shape_text(resolve_rule(rule, operator, where=where), schema)
         case _:
             assert_never(rule)
 
 
-def resolved(rule: Dims | ShapeFunction, operator: Operator, *, where: str) -> shape.Shape:
+def resolve_rule(rule: Dims | ShapeFunction, operator: Operator, *, where: str) -> shape.Shape:
     """Return a rule as data."""
     schema = operator.schema
     patterns = {
@@ -89,7 +90,7 @@ def broadcast_text(shapes: Sequence[str]) -> str:
     return text
 
 
-def reduced_text(item: shape.Reduced, schema: Schema) -> str:
+def write_reduction(item: shape.Reduced, schema: Schema) -> str:
     """Write a reduction."""
     argument = schema.argument(item.dims) if item.dims else None
     dims = f"get_dimlist_for_tensor({item.tensor})"
@@ -117,7 +118,7 @@ def shape_text(items: shape.Shape, schema: Schema) -> str:
         case (shape.Sizes(name),):
             return name
         case (shape.Broadcast() | shape.Reduced() as item,):
-            return whole(item, schema)
+            return write_whole(item, schema)
     result = "sizes"
     while schema.argument(result) is not None:
         result += "_"
@@ -140,10 +141,10 @@ def one(item: shape.Item, schema: Schema) -> str:
     return size(item, schema)
 
 
-def whole(item: shape.Broadcast | shape.Reduced, schema: Schema) -> str:
+def write_whole(item: shape.Broadcast | shape.Reduced, schema: Schema) -> str:
     """Write an item that is computed by a function of op-plugin."""
     if isinstance(item, shape.Reduced):
-        return reduced_text(item, schema)
+        return write_reduction(item, schema)
     parts = [shape_text(each, schema) for each in item.shapes]
     return broadcast_text(
         [f"at::IntArrayRef({part})" if part.startswith("{") else part for part in parts]
@@ -164,7 +165,7 @@ def append(item: shape.Item, result: str, schema: Schema) -> str:
         case shape.Sizes(name):
             return f"{result}.append({name}.begin(), {name}.end());"
         case shape.Broadcast() | shape.Reduced():
-            text = whole(item, schema)
+            text = write_whole(item, schema)
             return f"for (auto each : {text}) {{ {result}.push_back(each); }}"
         case _:
             return f"{result}.push_back({size(item, schema)});"

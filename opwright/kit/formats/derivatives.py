@@ -16,7 +16,7 @@ from opwright.kit.formats.versions import (
     Minor,
     minor,
     read_versions,
-    selected,
+    select,
     specifier,
     write_versions,
 )
@@ -82,7 +82,7 @@ def default_version(operator: Operator, known: Sequence[Minor]) -> Value:
     """Return the version of an entry where none was kept: that of the operator."""
     if operator.torch is None:
         return "all_version"
-    return write_versions(selected(operator.torch, known, where=""), known)
+    return write_versions(select(operator.torch, known, where=""), known)
 
 
 def read_derivatives(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from opwright.kit.formats.errors import NotWritableError
 from opwright.kit.formats.gen_opapi import new_outputs, output_keys, write_gen
-from opwright.kit.formats.versions import Minor, selected, write_versions
+from opwright.kit.formats.versions import Minor, select, write_versions
 from opwright.kit.formats.yaml_text import flow
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ __all__ = [
     "NAMES",
     "REPEATED",
     "TOGETHER",
-    "canonical",
     "differences",
     "flat_entry",
+    "make_canonical",
     "nested_gen",
 ]
 
@@ -91,13 +91,13 @@ def nested_gen(flat: Mapping[str, Value], schema: Schema) -> dict[str, Value]:
     return gen
 
 
-def canonical(operator: Operator, known: Sequence[Minor]) -> dict[str, Value]:
+def make_canonical(operator: Operator, known: Sequence[Minor]) -> dict[str, Value]:
     """Return what an operator has where nothing else was kept for it.
 
     An operator that cannot be written has no gen_opapi; whether that is an error is the caller's
     matter.
     """
-    versions = selected(operator.torch, known, where="") if operator.torch else tuple(known)
+    versions = select(operator.torch, known, where="") if operator.torch else tuple(known)
     flat: dict[str, Value] = {"op_api": write_versions(versions, known)}
     if operator.tags:
         flat["tags"] = ", ".join(operator.tags)

@@ -195,7 +195,7 @@ def write_call(
                 fix="write the adapter of this operator by hand",
             )
     for argument in schema.generators:
-        raise undrawable(argument.name, where=where)
+        raise report_undrawable(argument.name, where=where)
     function = function_name(call, schema.name)
     actuals = call.actuals if call else None
     if actuals is None and follows_from_schema(schema) and not any(map(is_chars, schema.arguments)):
@@ -262,7 +262,7 @@ def parameter_text(actual: Actual, schema: Schema, *, where: str) -> str:
     if isinstance(source, Literal):
         return literal_text(source, ctype)
     if isinstance(source, DrawnFrom):
-        raise undrawable(source.name, where=where)
+        raise report_undrawable(source.name, where=where)
     argument = schema.argument(source.name)
     text = source.name
     if argument is not None and is_chars(argument):
@@ -282,7 +282,7 @@ def parameter_text(actual: Actual, schema: Schema, *, where: str) -> str:
     return f"static_cast<{CAST_NAMES[ctype]}>({text})"
 
 
-def undrawable(generator: str, *, where: str) -> NotWritableError:
+def report_undrawable(generator: str, *, where: str) -> NotWritableError:
     """Return the error for a generator: op-plugin's entries draw nothing."""
     return NotWritableError(
         where=where,

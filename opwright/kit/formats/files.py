@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.op_def import parse_op_def
 from opwright.aclnn.reg_op import parse_reg_op
-from opwright.aclnn.scan import skipped_branches
+from opwright.aclnn.scan import find_skipped_branches
 from opwright.kit.declare.operator import Declaration, Source
 from opwright.kit.declare.place import Place
 from opwright.kit.formats.errors import UnknownSourceError
@@ -101,7 +101,9 @@ def read_text(
         lines = {name: line_of(text, rf'"op"\s*:\s*"{name}"') for name in op_types(prototypes)}
         found = [(each, Place(where, lines[each.op_type])) for each in prototypes]
         kind = "a JSON file for msOpGen"
-        return imported(kind, found, notes, where=where, namespace=namespace, version=version)
+        return import_prototypes(
+            kind, found, notes, where=where, namespace=namespace, version=version
+        )
     if BACKWARD.search(text) and not FUNCTIONS.search(text):
         return read_op_plugin(
             None,
@@ -142,15 +144,15 @@ def of_code(kind: str, text: str, *, where: str, namespace: str, version: str) -
     for match in head.finditer(text):
         lines.setdefault(match["name"], text.count("\n", 0, match.start()) + 1)
     found = [(each, Place(where, lines.get(each.op_type, 0))) for each in parse(text, where=where)]
-    skipped = skipped_branches(text) if kind == "REG_OP" else ()
+    skipped = find_skipped_branches(text) if kind == "REG_OP" else ()
     notes = tuple(
         Note(Place(where, line), "preprocessor", "branch of #if not read") for line in skipped
     )
     kind = f"C++ with {kind}"
-    return imported(kind, found, notes, where=where, namespace=namespace, version=version)
+    return import_prototypes(kind, found, notes, where=where, namespace=namespace, version=version)
 
 
-def imported(
+def import_prototypes(
     kind: str,
     prototypes: list[tuple[Prototype, Place]],
     notes: tuple[Note, ...],

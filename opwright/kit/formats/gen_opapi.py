@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Schema
     from opwright.kit.formats.yaml_text import Value
 
-__all__ = ["Gen", "inherited", "new_outputs", "output_keys", "read_gen", "write_gen"]
+__all__ = ["Gen", "inherit", "new_outputs", "output_keys", "read_gen", "write_gen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +114,12 @@ def read_outputs(
             shapes[name] = read_size(str(size), schema)
         if dtype is not None and dtype != name:
             rule = read_dtype(str(dtype), schema)
-            if not follows(rule, shapes.get(name)):
+            if not is_dtype_of_shape(rule, shapes.get(name)):
                 dtypes[name] = rule
     return shapes, dtypes
 
 
-def follows(rule: DtypeRule, shape: ShapeRule | None) -> bool:
+def is_dtype_of_shape(rule: DtypeRule, shape: ShapeRule | None) -> bool:
     """Whether a dtype is that of the tensor whose shape the output has."""
     return isinstance(shape, Like) and rule == SameDtype(shape.tensor)
 
@@ -144,7 +144,7 @@ def read_exec(
         return Call(function=function), (remark,)
 
 
-def inherited(
+def inherit(
     gen: Mapping[str, Value], of: Schema, schema: Schema, *, where: str
 ) -> Mapping[str, Value]:
     """Return what an operator has that inherits from an out= operator (`structured_inherit`).

@@ -10,13 +10,13 @@ from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.reg_op import START, prototype
 from opwright.aclnn.scan import (
     Call,
+    blank_comments,
+    find_quoted_includes,
+    find_skipped_branches,
     plain_code,
-    quoted_includes,
     read_chain,
-    skipped_branches,
-    without_comments,
 )
-from opwright.errors import clipped
+from opwright.errors import clip
 from opwright.kit.formats.errors import HeaderError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_headers(paths: Sequence[Path]) -> Headers:
         for file in with_includes(path, read):
             text = text_of(file)
             if BEGIN.search(text):
-                lines = skipped_branches(text)
+                lines = find_skipped_branches(text)
                 notes += [f"{file}:{line}, branch of #if not read" for line in lines]
             for each in declarations(text, where=str(file)):
                 add(found, each)
@@ -143,7 +143,7 @@ def with_includes(path: Path, read: dict[Path, None]) -> Iterator[Path]:
             yield file
         elif file.resolve() not in read:
             read[file.resolve()] = None
-            found = [file.parent / name for name in quoted_includes(text_of(file))]
+            found = [file.parent / name for name in find_quoted_includes(text_of(file))]
             pending += [(file, True), *((each, False) for each in reversed(found) if is_file(each))]
 
 
@@ -192,14 +192,15 @@ def declarations(text: str, *, where: str) -> Iterator[Found]:
             call.arguments[0]: call for call in chain if NAMESPACES.get(call.name) == "attribute"
         }
         attributes = tuple(
-            checked(each, calls[each.name], made.op_type, where=where) for each in made.attributes
+            check_attribute(each, calls[each.name], made.op_type, where=where)
+            for each in made.attributes
         )
         yield Found(prototype=replace(made, attributes=attributes), where=place)
 
 
 def check_macros(text: str, plain: str, *, where: str) -> None:
     """Refuse calls of macros around REG_OP, which are not expanded."""
-    for match in WRAPPER.finditer(without_comments(text)):
+    for match in WRAPPER.finditer(blank_comments(text)):
         used = re.search(rf"\b{match['name']}\s*\(", plain)
         if used:
             line = plain.count("\n", 0, used.start()) + 1
@@ -236,7 +237,7 @@ def check_calls(chain: Sequence[Call], op_type: str, *, where: str) -> None:
         seen[kind, name] = call.line
 
 
-def checked(attribute: Attribute, call: Call, op_type: str, *, where: str) -> Attribute:
+def check_attribute(attribute: Attribute, call: Call, op_type: str, *, where: str) -> Attribute:
     """Return an attribute with its default, which must be a constant of its type."""
     kind = attribute.type_name
     if attribute.required or kind not in EXAMPLES:
@@ -244,22 +245,24 @@ def checked(attribute: Attribute, call: Call, op_type: str, *, where: str) -> At
     written = ", ".join(call.arguments[2:])
     if not written:
         return replace(attribute, default=ZEROS.get(kind, ()))
-    if not fits(attribute.default, kind):
+    if not is_fitting(attribute.default, kind):
         raise HeaderError(
             where=f"{where}:{call.line}, operator {op_type}, attribute {attribute.name}",
-            got=f"default {clipped(written, MOST_SHOWN)} of type {kind}",
+            got=f"default {clip(written, MOST_SHOWN)} of type {kind}",
             allowed=(EXAMPLES[kind],),
             fix=f"write a constant of type {kind}",
         )
     return attribute
 
 
-def fits(value: object, kind: str) -> bool:
+def is_fitting(value: object, kind: str) -> bool:
     """Return whether a value is one of an attribute type."""
     if kind == "ListListInt":
-        return isinstance(value, tuple) and all(fits(each, "ListInt") for each in value)
+        return isinstance(value, tuple) and all(is_fitting(each, "ListInt") for each in value)
     if kind.startswith("List"):
-        return isinstance(value, tuple) and all(fits(v, kind.removeprefix("List")) for v in value)
+        return isinstance(value, tuple) and all(
+            is_fitting(v, kind.removeprefix("List")) for v in value
+        )
     match kind:
         case "Int":
             return isinstance(value, int) and not isinstance(value, bool) and value in INT64

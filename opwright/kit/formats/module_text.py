@@ -354,7 +354,8 @@ def value_node(value: Value) -> Node:
     if isinstance(value, TensorSpec):
         layout = None if value.layout == "contiguous" else value.layout
         bounds = (("low", value.low), ("high", value.high))
-        options = (("dtype", value.dtype), *bounds, ("layout", layout))
+        values = None if value.values is None else list(value.values)
+        options = (("dtype", value.dtype), *bounds, ("layout", layout), ("values", values))
         keywords = tuple((name, node_of(each)) for name, each in options if each is not None)
         return Calling("ow.tensor", [node_of(size) for size in value.shape], keywords)
     if isinstance(value, tuple):

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, cast
 
 from opwright.aclnn.prototype import ATTRIBUTE_TYPES, Attribute, Port, Prototype
-from opwright.errors import clipped, nearest_first
+from opwright.errors import clip
 from opwright.kit.formats.errors import MsOpGenError
 from opwright.kit.formats.imported import Note
 
@@ -108,20 +108,18 @@ def definition(given: object, place: Place, notes: list[Note]) -> Prototype:
     where = str(place)
     if not isinstance(given, dict) or not isinstance(given.get("op"), str):
         raise MsOpGenError(
-            where=where, got=shortened(given), fix='write an object with "op": "NameOfTheOperator"'
+            where=where, got=shorten(given), fix='write an object with "op": "NameOfTheOperator"'
         )
     op_type = given["op"]
     where = f"{place}, operator {op_type}"
     unknown = [key for key in given if key not in KEYS]
     if unknown:
-        raise MsOpGenError(
-            where=where, got=f"key {unknown[0]!r}", allowed=nearest_first(unknown[0], KEYS)
-        )
+        raise MsOpGenError(where=where, got=f"key {unknown[0]!r}", allowed=KEYS, near=unknown[0])
     inputs = [
-        port(each, where, notes, place, op_type) for each in listed(given, "input_desc", where)
+        port(each, where, notes, place, op_type) for each in read_list(given, "input_desc", where)
     ]
     outputs = [
-        port(each, where, notes, place, op_type) for each in listed(given, "output_desc", where)
+        port(each, where, notes, place, op_type) for each in read_list(given, "output_desc", where)
     ]
     if not outputs:
         raise MsOpGenError(where=where, got="no output_desc", fix="describe the outputs")
@@ -136,17 +134,17 @@ def definition(given: object, place: Place, notes: list[Note]) -> Prototype:
         op_type=op_type,
         inputs=tuple(inputs),
         outputs=tuple(outputs),
-        attributes=tuple(attribute(each, where) for each in listed(given, "attr", where)),
+        attributes=tuple(attribute(each, where) for each in read_list(given, "attr", where)),
         combinations=True,
     )
 
 
-def listed(given: Mapping[str, object], key: str, where: str) -> Sequence[dict[str, object]]:
+def read_list(given: Mapping[str, object], key: str, where: str) -> Sequence[dict[str, object]]:
     """Return the descriptions under a key."""
     value = given.get(key) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise MsOpGenError(
-            where=f"{where}, {key}", got=shortened(value), fix="write a list of objects"
+            where=f"{where}, {key}", got=shorten(value), fix="write a list of objects"
         )
     return cast("list[dict[str, object]]", value)
 
@@ -176,7 +174,8 @@ def presence(given: dict[str, object], where: str) -> Presence:
         raise MsOpGenError(
             where=f"{where}, param_type",
             got=repr(value),
-            allowed=nearest_first(str(value), PRESENCES),
+            allowed=PRESENCES,
+            near=str(value),
         )
     return cast("Presence", value)
 
@@ -194,9 +193,7 @@ def words_of(given: dict[str, object], key: str, where: str) -> list[str]:
     value = given.get(key, [])
     words = value if isinstance(value, list) else [value]
     if not all(isinstance(word, str) for word in words):
-        raise MsOpGenError(
-            where=f"{where}, {key}", got=shortened(value), fix="write a list of words"
-        )
+        raise MsOpGenError(where=f"{where}, {key}", got=shorten(value), fix="write a list of words")
     return cast("list[str]", words)
 
 
@@ -204,7 +201,7 @@ def word_of(word: str, words: Mapping[str, str], where: str) -> str:
     """Translate a word."""
     found = words.get(word.lower().removeprefix("dt_"))
     if found is None:
-        raise MsOpGenError(where=where, got=repr(word), allowed=nearest_first(word, words))
+        raise MsOpGenError(where=where, got=repr(word), allowed=words, near=word)
     return found
 
 
@@ -261,6 +258,6 @@ def single(kind: str, value: object, where: str) -> object:
     )
 
 
-def shortened(value: object, most: int = 60) -> str:
+def shorten(value: object, most: int = 60) -> str:
     """Return a value for a message."""
-    return clipped(json.dumps(value, ensure_ascii=False), most)
+    return clip(json.dumps(value, ensure_ascii=False), most)

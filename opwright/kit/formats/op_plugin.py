@@ -23,9 +23,9 @@ from opwright.kit.declare.operator import Declaration, Operator, Source, Upstrea
 from opwright.kit.declare.place import Place
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.formats.derivatives import Derivative, read_derivatives
-from opwright.kit.formats.entries import REPEATED, canonical, differences, flat_entry
+from opwright.kit.formats.entries import REPEATED, differences, flat_entry, make_canonical
 from opwright.kit.formats.errors import EntryError, YamlError
-from opwright.kit.formats.gen_opapi import Gen, inherited, read_gen
+from opwright.kit.formats.gen_opapi import Gen, inherit, read_gen
 from opwright.kit.formats.imported import Imported, Note
 from opwright.kit.formats.versions import Minor, minor, read_versions, specifier
 from opwright.kit.formats.yaml_text import Located, flow, load_document
@@ -97,8 +97,8 @@ def read_op_plugin(
         OPW-S001 to OPW-S003, OPW-D001.
     """
     document = load_document(functions, where=where) if functions is not None else {}
-    known = known_versions(document, where=where) or versions
-    entries = merged(read_entries(document, known, where=where))
+    known = read_known_versions(document, where=where) or versions
+    entries = merge(read_entries(document, known, where=where))
     formulas: tuple[Derivative, ...] = ()
     if derivatives is not None:
         found, known_there = read_derivatives(derivatives, known, where=derivatives_where)
@@ -124,7 +124,7 @@ def read_op_plugin(
     )
 
 
-def known_versions(
+def read_known_versions(
     document: Mapping[str, tuple[Located, ...] | Located], *, where: str
 ) -> tuple[Minor, ...]:
     """Read all_version."""
@@ -147,11 +147,11 @@ def read_entries(
     for section, items in document.items():
         if section == "all_version":
             continue
-        entries += [read_entry(section, item, known, where=where) for item in listed(items)]
+        entries += [read_entry(section, item, known, where=where) for item in read_section(items)]
     return entries
 
 
-def listed(items: tuple[Located, ...] | Located) -> tuple[Located, ...]:
+def read_section(items: tuple[Located, ...] | Located) -> tuple[Located, ...]:
     """Return the entries of a section, which may be empty or stand on one line."""
     if not isinstance(items, Located):
         return items
@@ -192,7 +192,7 @@ def read_entry(section: str, item: Located, known: tuple[Minor, ...], *, where: 
     )
 
 
-def merged(entries: Iterable[Entry]) -> list[Entry]:
+def merge(entries: Iterable[Entry]) -> list[Entry]:
     """Join entries of one operator that stand in several sections."""
     by_text: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -239,7 +239,7 @@ def read_operator(
         tags=read_tags(entry.values.get("tags")),
         deterministic=entry.values.get("tags") != "nondeterministic_seeded",
     )
-    kept = differences(flat_entry(entry.values, entry.schema), canonical(operator, known))
+    kept = differences(flat_entry(entry.values, entry.schema), make_canonical(operator, known))
     for other in entry.repeated:
         rest = {key: value for key, value in other.values.items() if key != "func"}
         kept[f"{REPEATED}{other.section}"] = flow(rest)
@@ -273,7 +273,7 @@ def read_gen_of(entry: Entry, by_name: Mapping[str, Entry]) -> Gen | None:
             got=f"structured_inherit: {name}",
             fix="name an operator of this file that has gen_opapi",
         )
-    gen = inherited(theirs, other.schema, entry.schema, where=entry.where)
+    gen = inherit(theirs, other.schema, entry.schema, where=entry.where)
     return read_gen(gen, entry.schema, where=entry.where)
 
 

@@ -20,13 +20,13 @@ from opwright.kit.formats.entries import (
     NAMES,
     REPEATED,
     TOGETHER,
-    canonical,
+    make_canonical,
     nested_gen,
 )
 from opwright.kit.formats.errors import EntryError, NotWritableError
-from opwright.kit.formats.gen_opapi import inherited, new_outputs, read_gen, write_gen
+from opwright.kit.formats.gen_opapi import inherit, new_outputs, read_gen, write_gen
 from opwright.kit.formats.op_plugin import SECTIONS
-from opwright.kit.formats.versions import Minor, every, minor, named, read_versions, specifier
+from opwright.kit.formats.versions import Minor, every, minor, read_versions, specifier, write_name
 from opwright.kit.formats.yaml_text import block, flow, read_value
 from opwright.pairs import installed_minor
 
@@ -92,7 +92,7 @@ def op_plugin_files(*declarations: Declaration, newest: str | None = None) -> Wr
     for operator in operators:
         add_function(operator, by_name, draft)
         add_derivative(operator, draft)
-    versions = f"all_version: {flow(tuple(map(named, draft.known)))}\n"
+    versions = f"all_version: {flow(tuple(map(write_name, draft.known)))}\n"
     lines = [versions]
     for section in (*SECTIONS, *sorted(draft.sections.keys() - {*SECTIONS})):
         entries = draft.sections.get(section, ())
@@ -124,11 +124,11 @@ def flat_of(operator: Operator, known: tuple[Minor, ...]) -> dict[str, Value]:
     if texts.get(GEN) == "" and operator.call is None and not operator.shapes:
         own: dict[str, Value] = {
             key: value
-            for key, value in canonical(operator, known).items()
+            for key, value in make_canonical(operator, known).items()
             if not key.startswith(f"{GEN}.")
         }
     else:
-        own = canonical(operator, known)
+        own = make_canonical(operator, known)
     texts = {
         key: text
         for key, text in texts.items()
@@ -136,13 +136,13 @@ def flat_of(operator: Operator, known: tuple[Minor, ...]) -> dict[str, Value]:
     }
     flat = dict(own)
     for group in groups(texts):
-        candidate = replaced(flat, {key: texts[key] for key in group})
-        if means_the_same(candidate, group, operator, known):
+        candidate = replace_keys(flat, {key: texts[key] for key in group})
+        if is_same_meaning(candidate, group, operator, known):
             flat = candidate
-    return with_own_names(flat, own, operator)
+    return use_own_names(flat, own, operator)
 
 
-def with_own_names(
+def use_own_names(
     flat: dict[str, Value], own: Mapping[str, Value], operator: Operator
 ) -> dict[str, Value]:
     """Let a call that is not the file's own use the file's names of outputs."""
@@ -165,7 +165,7 @@ def groups(texts: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
             yield tuple(each for each in group if each in texts)
 
 
-def replaced(flat: Mapping[str, Value], texts: Mapping[str, str]) -> dict[str, Value]:
+def replace_keys(flat: Mapping[str, Value], texts: Mapping[str, str]) -> dict[str, Value]:
     """Return flat keys with some values replaced, and those with an empty text removed."""
     result = dict(flat)
     for key, text in texts.items():
@@ -176,7 +176,7 @@ def replaced(flat: Mapping[str, Value], texts: Mapping[str, str]) -> dict[str, V
     return result
 
 
-def means_the_same(
+def is_same_meaning(
     flat: Mapping[str, Value],
     group: tuple[str, ...],
     operator: Operator,
@@ -200,11 +200,11 @@ def means_the_same(
     if group[0] == "tags":
         return True
     if group[0].startswith(f"{GEN}.") and group[0] != INHERIT:
-        return gen_means_the_same(flat, group[0], operator)
+        return is_same_gen(flat, group[0], operator)
     return True
 
 
-def gen_means_the_same(flat: Mapping[str, Value], key: str, operator: Operator) -> bool:
+def is_same_gen(flat: Mapping[str, Value], key: str, operator: Operator) -> bool:
     """Whether a kept part of gen_opapi still says what the declaration says."""
     gen = nested_gen(flat, operator.schema)
     try:
@@ -232,7 +232,7 @@ def add_function(operator: Operator, by_name: Mapping[str, Operator], draft: Dra
     where = f"{operator.place}, operator {operator.name}"
     texts = dict(upstream.entries) if upstream else {}
     by_hand = texts.get(GEN) == ""
-    comments = list(unsaid(operator))
+    comments = list(find_inexpressible(operator))
     if INHERIT in flat:
         flat = with_inheritance(operator, by_name, draft)
     elif not by_hand and f"{GEN}.exec" not in flat:
@@ -266,18 +266,18 @@ def with_inheritance(
     flat = draft.flat[key_of(operator)]
     other = by_name.get(str(flat[INHERIT]))
     plain = {key: value for key, value in flat.items() if not key.startswith(f"{GEN}.")}
-    if other is not None and says_the_same(operator, other, draft):
+    if other is not None and is_inheritable(operator, other, draft):
         return {**plain, INHERIT: flat[INHERIT]}
     return {key: value for key, value in flat.items() if key != INHERIT}
 
 
-def says_the_same(operator: Operator, other: Operator, draft: Draft) -> bool:
+def is_inheritable(operator: Operator, other: Operator, draft: Draft) -> bool:
     """Whether an operator is what it would inherit from another one."""
     where = str(operator.place)
     theirs = nested_gen(draft.flat[key_of(other)], other.schema)
     try:
         gen: Gen = read_gen(
-            inherited(theirs, other.schema, operator.schema, where=where),
+            inherit(theirs, other.schema, operator.schema, where=where),
             operator.schema,
             where=where,
         )
@@ -294,7 +294,7 @@ def entry_text(entry: Mapping[str, Value], comments: tuple[str, ...] | list[str]
     return "\n".join([*lines, f"  - {first.lstrip()}", *rest]) + "\n"
 
 
-def unsaid(operator: Operator) -> Iterator[str]:
+def find_inexpressible(operator: Operator) -> Iterator[str]:
     """Return what a declaration says and op-plugin's YAML cannot."""
     schema = operator.schema
     written = {*new_outputs(schema), *(a.name for a in schema.mutated if a.keyword_only)}

@@ -87,7 +87,7 @@ def operator_of(prototype: Prototype, place: Place, notes: list[Note]) -> Operat
     kept = dataclasses.replace(prototype, attributes=attributes, graphs=())
     names = argument_names(kept, place, notes)
     schema = schema_of(kept, names, place, notes)
-    notes += [Note(place, op_type, subject, name) for subject, name in unknown_shapes(schema)]
+    notes += [Note(place, op_type, subject, name) for subject, name in find_unknown_shapes(schema)]
     dtypes = dict(dtype_rules(kept, schema, names, place, notes))
     return Operator(
         schema=schema,
@@ -98,7 +98,7 @@ def operator_of(prototype: Prototype, place: Place, notes: list[Note]) -> Operat
     )
 
 
-def unknown_shapes(schema: Schema) -> Iterator[tuple[str, str]]:
+def find_unknown_shapes(schema: Schema) -> Iterator[tuple[str, str]]:
     """Return outputs for which no default rule can hold."""
     has_tensor = any(a.type.is_tensor and not a.type.optional for a in schema.arguments)
     for result, name in zip(schema.results, schema.output_names(), strict=True):
@@ -146,7 +146,7 @@ def schema_of(
         name += "_op"  # a name that ends with _ is that of an in-place operator
     return Schema(
         name=name,
-        arguments=tuple(in_order([*with_none(inputs), *given])),
+        arguments=tuple(order_arguments([*add_none_defaults(inputs), *given])),
         results=tuple(
             Result(type=port_type(port, output=True), name=port.name if with_names else None)
             for port in new
@@ -171,7 +171,7 @@ def port_type(port: Port, *, output: bool = False) -> ValueType:
     )
 
 
-def with_none(inputs: Sequence[Argument]) -> Iterator[Argument]:
+def add_none_defaults(inputs: Sequence[Argument]) -> Iterator[Argument]:
     """Give the optional tensors at the end None as default."""
     last = max((i for i, argument in enumerate(inputs) if not argument.type.optional), default=-1)
     for index, argument in enumerate(inputs):
@@ -179,7 +179,7 @@ def with_none(inputs: Sequence[Argument]) -> Iterator[Argument]:
         yield dataclasses.replace(argument, default="None") if has_default else argument
 
 
-def in_order(arguments: Sequence[Argument]) -> Iterator[Argument]:
+def order_arguments(arguments: Sequence[Argument]) -> Iterator[Argument]:
     """Make keyword-only what follows the first default if a later argument has none."""
     with_default = [i for i, argument in enumerate(arguments) if argument.default is not None]
     without = [i for i, argument in enumerate(arguments) if argument.default is None]

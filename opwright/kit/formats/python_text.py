@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Atom", "Calling", "Node", "Table", "Text", "Tuple", "node_of", "quoted", "render"]
+__all__ = ["Atom", "Calling", "Node", "Table", "Text", "Tuple", "node_of", "quote", "render"]
 
 WIDTH = 100
 INDENT = 4
@@ -64,10 +64,10 @@ ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def quoted(value: str) -> str:
+def quote(value: str) -> str:
     r"""Write a string with the quotes that need fewer escapes, double ones if that is equal.
 
-    >>> print(quoted("it's"), quoted('a "b"'), quoted("a\\b"))
+    >>> print(quote("it's"), quote('a "b"'), quote("a\\b"))
     "it's" 'a "b"' "a\\b"
     """
     quote = "'" if value.count('"') > value.count("'") else '"'
@@ -99,12 +99,12 @@ def one_line(node: Node) -> str:
         case Atom(text):
             return text
         case Text(value):
-            return quoted(value)
+            return quote(value)
         case Tuple(items):
             inside = ", ".join(map(one_line, items))
             return f"({inside},)" if len(items) == 1 else f"({inside})"
         case Table(items):
-            inside = ", ".join(f"{quoted(key)}: {one_line(item)}" for key, item in items.items())
+            inside = ", ".join(f"{quote(key)}: {one_line(item)}" for key, item in items.items())
             return f"{{{inside}}}"
         case Calling(function, arguments, keywords):
             parts = [*map(one_line, arguments)]
@@ -148,25 +148,25 @@ def render(node: Node, *, indent: int = 0, before: int = 0, after: int = 0) -> s
             return split_text(value, indent=indent)
         case Tuple(items):
             lines = [element(blanks, "", item) for item in items]
-            return bracketed("(", lines, ")", indent)
+            return bracket("(", lines, ")", indent)
         case Table(items):
-            lines = [element(blanks, f"{quoted(key)}: ", item) for key, item in items.items()]
-            return bracketed("{", lines, "}", indent)
+            lines = [element(blanks, f"{quote(key)}: ", item) for key, item in items.items()]
+            return bracket("{", lines, "}", indent)
         case Calling(function, arguments, keywords):
             lines = [element(blanks, "", item) for item in arguments]
             lines += [element(blanks, f"{name}=", item) for name, item in keywords]
-            return bracketed(f"{function}(", lines, ")", indent)
+            return bracket(f"{function}(", lines, ")", indent)
 
 
 def element(blanks: str, name: str, node: Node) -> str:
     """Write an element of an exploded expression on lines of its own."""
     before = len(blanks) + len(name)
-    if isinstance(node, Text) and not name and before + columns(quoted(node.value)) + 1 > WIDTH:
+    if isinstance(node, Text) and not name and before + columns(quote(node.value)) + 1 > WIDTH:
         return f"\n{blanks}".join(["", *pieces(node.value, WIDTH - len(blanks) - 1)])[1:] + ","
     return f"{blanks}{name}{render(node, indent=len(blanks), before=before, after=1)},"
 
 
-def bracketed(start: str, lines: Sequence[str], end: str, indent: int) -> str:
+def bracket(start: str, lines: Sequence[str], end: str, indent: int) -> str:
     """Put lines between brackets."""
     return "\n".join([start, *lines, f"{' ' * indent}{end}"])
 
@@ -177,7 +177,7 @@ def split_text(value: str, *, indent: int) -> str:
     parts = pieces(value, WIDTH - len(blanks))
     if len(parts) == 1 and len(blanks) + columns(parts[0]) > WIDTH:
         return parts[0]  # no line is long enough
-    return bracketed("(", [f"{blanks}{part}" for part in parts], ")", indent)
+    return bracket("(", [f"{blanks}{part}" for part in parts], ")", indent)
 
 
 def pieces(value: str, width: int) -> list[str]:
@@ -188,12 +188,12 @@ def pieces(value: str, width: int) -> list[str]:
     """
     parts, current = [], ""
     for word in words(value, width):
-        if current and columns(quoted(current + word)) > width:
-            parts.append(quoted(current))
+        if current and columns(quote(current + word)) > width:
+            parts.append(quote(current))
             current = word
         else:
             current += word
-    return [*parts, quoted(current)]
+    return [*parts, quote(current)]
 
 
 def columns(text: str) -> int:
@@ -217,7 +217,7 @@ def words(value: str, width: int) -> list[str]:
     """Return what is not split further: what stands between commas, if that is not too long."""
     found: list[str] = []
     for part in re.findall(r".*?,\s+|.+", value, re.DOTALL):
-        if columns(quoted(part)) <= width:
+        if columns(quote(part)) <= width:
             found.append(part)
         else:
             found += re.findall(r"\S*\s+|\S+", part)

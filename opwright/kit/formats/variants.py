@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from opwright.kit.formats.errors import EntryError
-from opwright.kit.formats.versions import minor, selected
+from opwright.kit.formats.versions import minor, select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +44,10 @@ def choose(
             operator
             for declaration in imported.declarations
             for operator in declaration.operators
-            if operator.torch is None or selected(operator.torch, [wanted], where="torch")
+            if operator.torch is None or select(operator.torch, [wanted], where="torch")
         )
     for pattern in only:
-        if not any(fits(operator.name, pattern) for operator in operators):
+        if not any(is_match(operator.name, pattern) for operator in operators):
             raise EntryError(
                 where=f"{first.place}, operators to read",
                 got=repr(pattern),
@@ -58,11 +58,11 @@ def choose(
         operators=tuple(
             operator
             for operator in operators
-            if not only or any(fits(operator.name, pattern) for pattern in only)
+            if not only or any(is_match(operator.name, pattern) for pattern in only)
         ),
     )
 
 
-def fits(name: str, pattern: str) -> bool:
+def is_match(name: str, pattern: str) -> bool:
     """Whether a pattern fits a name, with or without its overload."""
     return fnmatchcase(name, pattern) or fnmatchcase(name.partition(".")[0], pattern)

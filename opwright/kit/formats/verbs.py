@@ -10,7 +10,7 @@ import typer
 from opwright.command_line.errors import OutputError
 from opwright.command_line.files import write_atomically
 from opwright.command_line.output import print_json
-from opwright.errors import counted
+from opwright.errors import write_count
 from opwright.kit.declare.reserved import check_namespace
 from opwright.kit.emit.options import EmitOptions
 from opwright.kit.formats.files import namespace_of, read_file
@@ -108,15 +108,18 @@ def report(
     verbose: bool,
 ) -> None:
     """Say what was read, and what could not be expressed."""
-    say(f"read {file}, {imported.kind}: {counted(len(declaration.operators), 'operator')}")
+    say(f"read {file}, {imported.kind}: {write_count(len(declaration.operators), 'operator')}")
     older = sum(len(each.operators) for each in imported.declarations[1:])
     if older:
-        say(f"{counted(older, 'older variant')} not read: --torch VERSION reads another version's")
+        say(
+            f"{write_count(older, 'older variant')} not read: "
+            "--torch VERSION reads another version's"
+        )
     subjects: dict[str, list[Note]] = {}
     for note in notes:
         subjects.setdefault(note.subject, []).append(note)
     for subject, same in subjects.items():
-        say(f"{subject}: {counted(len(same), 'time')}")
+        say(f"{subject}: {write_count(len(same), 'time')}")
         for note in same if verbose else same[:SHOWN]:
             detail = f": {note.detail}" if note.detail else ""
             say(f"  {note.place}, {note.operator}{detail}")

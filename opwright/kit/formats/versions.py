@@ -20,10 +20,10 @@ __all__ = [
     "Minor",
     "every",
     "minor",
-    "named",
     "read_versions",
-    "selected",
+    "select",
     "specifier",
+    "write_name",
     "write_versions",
 ]
 
@@ -43,12 +43,12 @@ def minor(text: str, *, where: str) -> Minor:
     return int(match[1]), int(match[2])
 
 
-def named(version: Minor) -> str:
+def write_name(version: Minor) -> str:
     """Write the name of a minor version as op-plugin does."""
     return f"v{version[0]}.{version[1]}"
 
 
-def following(version: Minor) -> Minor:
+def find_next(version: Minor) -> Minor:
     """Return the next minor version."""
     last = ENDED.get(version[0])
     return (version[0] + 1, 0) if version[1] == last else (version[0], version[1] + 1)
@@ -94,22 +94,22 @@ def specifier(versions: Sequence[Minor]) -> str:
     ordered = sorted(set(versions))
     if not ordered:
         return "<0"
-    first, stop = ordered[0], following(ordered[-1])
+    first, stop = ordered[0], find_next(ordered[-1])
     clauses = [f">={first[0]}.{first[1]}", f"<{stop[0]}.{stop[1]}"]
     version = first
     while version != stop:
         if version not in ordered:
             clauses.append(f"!={version[0]}.{version[1]}.*")
-        version = following(version)
+        version = find_next(version)
     return ",".join(clauses)
 
 
-def selected(text: str, known: Sequence[Minor], *, where: str) -> tuple[Minor, ...]:
+def select(text: str, known: Sequence[Minor], *, where: str) -> tuple[Minor, ...]:
     """Return the minor versions that a specifier allows.
 
     Examples
     --------
-    >>> selected(">=2.2", [(2, 1), (2, 2), (2, 3)], where="example")
+    >>> select(">=2.2", [(2, 1), (2, 2), (2, 3)], where="example")
     ((2, 2), (2, 3))
     """
     clauses = []
@@ -125,11 +125,11 @@ def selected(text: str, known: Sequence[Minor], *, where: str) -> tuple[Minor, .
             return ()
         clauses.append((match[1], (int(match[2]), int(match[3])), match[4]))
     return tuple(
-        version for version in known if all(allows(*clause, version) for clause in clauses)
+        version for version in known if all(is_allowed(*clause, version) for clause in clauses)
     )
 
 
-def allows(operator: str, bound: Minor, patch: str | None, version: Minor) -> bool:
+def is_allowed(operator: str, bound: Minor, patch: str | None, version: Minor) -> bool:
     """Whether some release of a minor version fulfils a clause."""
     match operator:
         case ">=":
@@ -153,13 +153,13 @@ def every(text: str, newest: Minor, *, where: str) -> tuple[Minor, ...]:
     version, found = (1, 0), []
     while version <= newest:
         found.append(version)
-        version = following(version)
+        version = find_next(version)
     match = re.search(r"<\s*=?\s*(\d+)\.(\d+)", text)
     stop = (int(match[1]), int(match[2])) if match else newest
     while version <= stop:
         found.append(version)
-        version = following(version)
-    return selected(text, found, where=where)
+        version = find_next(version)
+    return select(text, found, where=where)
 
 
 def write_versions(versions: Sequence[Minor], known: Sequence[Minor]) -> Value:
@@ -168,6 +168,6 @@ def write_versions(versions: Sequence[Minor], known: Sequence[Minor]) -> Value:
         return "all_version"
     inside = [version for version in known if versions and versions[0] <= version <= versions[-1]]
     if list(versions) == inside and len(inside) > 1:
-        last = "newest" if versions[-1] == known[-1] else named(versions[-1])
-        return (named(versions[0]), last)
-    return ", ".join(map(named, versions))
+        last = "newest" if versions[-1] == known[-1] else write_name(versions[-1])
+        return (write_name(versions[0]), last)
+    return ", ".join(map(write_name, versions))

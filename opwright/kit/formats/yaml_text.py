@@ -93,7 +93,7 @@ def check_depth(text: str, *, where: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MOST_DEPTH:
-            raise without_end(event.start_mark, where=where)
+            raise report_missing_end(event.start_mark, where=where)
 
 
 def check_size(root: yaml.Node | None, *, where: str) -> None:
@@ -110,7 +110,7 @@ def check_size(root: yaml.Node | None, *, where: str) -> None:
         node, depth = pending.pop()
         seen += 1
         if seen > MOST_NODES or depth > MOST_DEPTH:
-            raise without_end(node.start_mark, where=where)
+            raise report_missing_end(node.start_mark, where=where)
         if isinstance(node, yaml.SequenceNode):
             pending += [(item, depth + 1) for item in node.value]
         elif isinstance(node, yaml.MappingNode):
@@ -121,7 +121,7 @@ def check_size(root: yaml.Node | None, *, where: str) -> None:
             pending += [(item, depth + 1) for _, item in node.value]
 
 
-def without_end(mark: yaml.Mark, *, where: str) -> YamlError:
+def report_missing_end(mark: yaml.Mark, *, where: str) -> YamlError:
     """Return the error for too many values."""
     return YamlError(
         where=f"{where}:{mark.line + 1}",
@@ -219,13 +219,13 @@ def flow(value: Value) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
-        return value if is_plain(value, PLAIN) else double_quoted(value)
+        return value if is_plain(value, PLAIN) else quote_double(value)
     if isinstance(value, float):
         return float_text(value)
     return json.dumps(value)
 
 
-def double_quoted(value: str) -> str:
+def quote_double(value: str) -> str:
     """Write a text in quotes."""
     text = json.dumps(value, ensure_ascii=False)
     return UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -250,13 +250,13 @@ def block(value: Mapping[str, Value], indent: int) -> Iterator[str]:
     blanks = " " * indent
     for key, item in value.items():
         if isinstance(item, Mapping) and item:
-            yield f"{blanks}{on_line(key)}:"
+            yield f"{blanks}{write_on_line(key)}:"
             yield from block(item, indent + 2)
         else:
-            yield f"{blanks}{on_line(key)}: {on_line(item)}"
+            yield f"{blanks}{write_on_line(key)}: {write_on_line(item)}"
 
 
-def on_line(value: Value) -> str:
+def write_on_line(value: Value) -> str:
     """Write a key or value that has its line for itself."""
     if isinstance(value, str) and is_plain(value, PLAIN_LINE) and ": " not in value:
         return value

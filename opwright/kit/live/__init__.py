@@ -3,11 +3,11 @@
 loading       `load`: a declaration -> registered operators, and the handle that removes them
 registration  what is registered, and how all of it is undone
 current       what is loaded now; arrival: what waits for torch_npu
-live_operator an operator with what the kernels of all keys need
+live_operator an operator with what the kernels of all keys need; kernels: those kernels by key
 dispatcher    torch's private names that this package needs, in one place
 arguments     a call's args and kwargs -> arguments by name
 rules         checks, shapes and dtypes for the arguments of a call; sizes may be symbolic
-reference     the reference function as CPU kernel; npu, twin: on the NPU
+reference     the reference function as CPU kernel; npu, user_kernels: on the NPU
 fake          Meta kernel; composite: operators made of others
 autograd, functional, batching, autocast, factory    one dispatch key each
 existing      what operators of other libraries lack; converters: TorchAir's, for both

@@ -19,7 +19,7 @@ from opwright.kit.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.kit.derive.functional import functional_twin
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder, map_tensors, tensors_in
-from opwright.kit.live.composite import composite_kernel, is_opaque, mixes_gradients
+from opwright.kit.live.composite import composite_kernel, has_mixed_gradients
 from opwright.kit.live.current import require_current
 from opwright.kit.live.errors import (
     ForwardGradientError,
@@ -27,7 +27,7 @@ from opwright.kit.live.errors import (
     OutGradientError,
     SavedOutputError,
 )
-from opwright.kit.live.live_operator import packed
+from opwright.kit.live.live_operator import pack
 from opwright.kit.shipped._internals import SingleLevelFunction, set_fwd_grad_enabled
 from opwright.kit.shipped.autograd import (
     Nesting,
@@ -41,13 +41,32 @@ from opwright.kit.shipped.autograd import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from opwright.kit.derive.facts import Autograd, OperatorFacts
     from opwright.kit.live.arguments import Values
     from opwright.kit.live.live_operator import LiveOperator
+    from opwright.kit.live.registration import Removable
 
-__all__ = ["differentiable_arguments", "slow_path"]
+__all__ = ["autograd_kernels"]
+
+
+def autograd_kernels(live: LiveOperator) -> Iterator[Removable]:
+    """Register what autograd does: record calls, and notice what is written. Yield the handles.
+
+    Autograd sees through an operator that is made of others, but not through an opaque one.
+    """
+    if live.is_composite and not live.is_opaque:
+        return
+    from opwright.kit.live import _boxed  # noqa: PLC0415 - declarations can be used where it is not built
+
+    space, name = live.namespace, live.facts.name
+    places = differentiable_arguments(live)
+    if places:
+        yield _boxed.autograd(space, name, "Autograd", slow_path(live), places)
+    written = [i for i, a in enumerate(live.facts.schema.arguments) if a.is_written]
+    if written:
+        yield _boxed.version_bump(space, name, written)
 
 
 def differentiable_arguments(live: LiveOperator) -> list[int]:
@@ -67,7 +86,7 @@ def slow_path(live: LiveOperator) -> Callable[..., object]:
     """Return what the native kernel calls where a gradient can flow."""
     if live.facts.schema.is_out_variant:
         return refuse_out(live)
-    if is_opaque(live):
+    if live.is_opaque:
         return of_opaque(live)
     if live.facts.functional_twin is not None:
         return through_twin(live, live.facts.functional_twin)
@@ -136,7 +155,7 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
     backward = live.set.operator(autograd.operator) if autograd else None
     hidden = autograd.only_saved if autograd else ()
     nesting = Nesting()
-    call_below = partial(nesting.call, below) if hidden else below
+    call_below = partial(nesting.call, run_below) if hidden else run_below
     constants = [place for place, o in enumerate(live.facts.outputs) if o.name in hidden]
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401 - autograd's own
@@ -187,7 +206,7 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
     def run(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
         if not any(output.type.has_tensors for output in live.facts.outputs):
-            return packed(below(live, values))
+            return pack(run_below(live, values))
         call = Recorded(values, places_of(values))
         with dispatcher.one_transformation():
             flat = record(call, *live.tensors(values))
@@ -195,7 +214,7 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         if constants and not nesting.is_inside:
             for place in constants:
                 results[place] = map_tensors(torch.Tensor.detach, results[place])
-        return packed(results)
+        return pack(results)
 
     return run
 
@@ -225,7 +244,7 @@ def refuse_only_saved(
             )
 
 
-def below(live: LiveOperator, values: Values) -> list[Any]:
+def run_below(live: LiveOperator, values: Values) -> list[Any]:
     """Run the operator without autograd of the transformation that runs."""
     # A node's forward runs without gradients, which outer transformations of torch.func need; they
     # also have to see tangents, of which the results would have none.
@@ -259,7 +278,7 @@ def backward_arguments(
     """Return the arguments of the backward operator."""
     given = dict(zip(call.outputs, zip(grads, call.zeros, strict=True), strict=True))
     asked = {a.output for a in autograd.arguments if isinstance(a, Gradient)}
-    mixed = mixes_gradients(backward) and any(
+    mixed = has_mixed_gradients(backward) and any(
         grad is not None for (name, _), (grad, _) in given.items() if name in asked
     )
     values: Values = {}

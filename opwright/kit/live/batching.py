@@ -54,7 +54,7 @@ def batching_kernel(live: LiveOperator) -> Callable[..., object]:
             info = BatchInfo(interpreter.batch_size(), interpreter.randomness())
             if callable(rule):
                 results, places = by_function(live, rule, info, values, axes)
-            elif rule == "batch first" and fits_first(live, values, axes):
+            elif rule == "batch first" and can_batch_first(live, values, axes):
                 results, places = batch_first(live, info.batch_size, values, axes)
             else:
                 results, places = loop(live, info.batch_size, values, axes)
@@ -109,12 +109,16 @@ def give_back(
     """Return the results; written arguments are those of the caller."""
     values = live.binder.bind(args, kwargs)
     new = dict(
-        zip((o.name for o in live.facts.outputs if in_results(live, o.name)), results, strict=True)
+        zip(
+            (o.name for o in live.facts.outputs if is_in_results(live, o.name)),
+            results,
+            strict=True,
+        )
     )
     return live.results(new, values)
 
 
-def in_results(live: LiveOperator, name: str) -> bool:
+def is_in_results(live: LiveOperator, name: str) -> bool:
     """Return whether an output is returned and is not an argument of the caller."""
     output = live.facts.output(name)
     assert output is not None
@@ -125,7 +129,9 @@ def in_results(live: LiveOperator, name: str) -> bool:
 def own_results(live: LiveOperator, returned: object) -> list[Any]:
     """Return the results that are no written arguments."""
     flags = [
-        in_results(live, output.name) for output in live.facts.outputs if output.result is not None
+        is_in_results(live, output.name)
+        for output in live.facts.outputs
+        if output.result is not None
     ]
     return [each for each, own in zip(as_list(returned), flags, strict=True) if own]
 
@@ -137,7 +143,7 @@ def loop(live: LiveOperator, size: int, values: Values, axes: Axes) -> tuple[lis
         for index in range(size)
     ]
     columns = list(zip(*calls, strict=True))
-    results = [stacked(column) for column in columns]
+    results = [stack(column) for column in columns]
     return results, [map_places(result) for result in results]
 
 
@@ -155,7 +161,7 @@ def element(values: Values, axes: Axes, index: int) -> Values:
     }
 
 
-def stacked(column: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a tensor, a list of tensors, a number
+def stack(column: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a tensor, a list of tensors, a number
     """Return one result for the whole batch."""
     first = column[0]
     if isinstance(first, torch.Tensor):
@@ -182,7 +188,7 @@ def takes_batch(live: LiveOperator, name: str) -> bool:
     return pattern is None or pattern.strip().startswith("*")
 
 
-def fits_first(live: LiveOperator, values: Values, axes: Axes) -> bool:
+def can_batch_first(live: LiveOperator, values: Values, axes: Axes) -> bool:
     """Return whether one more axis in front means the same for all tensors.
 
     A batch is of tensors that can have one more axis. Tensors without a pattern have one rank: the
@@ -248,7 +254,7 @@ def by_function(
     if not isinstance(returned, tuple) or len(returned) != 2:  # noqa: PLR2004 - outputs and their axes
         raise VmapResultError(where=where, got=type(returned).__name__)
     outputs, places = cast("tuple[object, object]", returned)
-    count = len([o for o in live.facts.outputs if in_results(live, o.name)])
+    count = len([o for o in live.facts.outputs if is_in_results(live, o.name)])
     single = count == 1
     results = [outputs] if single and not isinstance(outputs, tuple) else as_list(outputs)
     axes_of = [places] if single and not isinstance(places, tuple) else as_list(places)

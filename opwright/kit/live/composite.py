@@ -20,7 +20,7 @@ from typing_extensions import assert_never
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder, map_tensors, tensors_in
 from opwright.kit.live.errors import BackwardResultError
-from opwright.kit.live.live_operator import packed
+from opwright.kit.live.live_operator import pack
 from opwright.kit.live.reference import new_results
 from opwright.kit.shipped.vjp import vjp
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import OperatorFacts, PythonKernel
     from opwright.kit.live.live_operator import LiveOperator
 
-__all__ = ["composite_kernel", "is_opaque", "mixes_gradients", "opaque_kernels"]
+__all__ = ["composite_kernel", "has_mixed_gradients", "make_opaque_kernels"]
 
 
 def composite_kernel(live: LiveOperator) -> Callable[..., object]:
@@ -102,7 +102,7 @@ def gradients(live: LiveOperator, returned: Sequence[object], *, of: str) -> obj
                 got=f"a {type(gradient).__name__} where a gradient should be",
                 allowed=["a tensor", "None"] if not result.type.is_list else ["a list of tensors"],
             )
-    return packed(found)
+    return pack(found)
 
 
 # Formulas: Python expressions over the arguments of the backward operator, the set's operators and
@@ -134,14 +134,14 @@ def formula_kernel(live: LiveOperator, python: PythonKernel) -> Callable[..., ob
 
 def evaluate(code: CodeType, used: frozenset[str], scope: dict[str, Any]) -> object:
     """Return the value of a formula; None where all gradients that it uses are zero."""
-    if used and all(absent(scope[name]) for name in used):
+    if used and all(is_absent(scope[name]) for name in used):
         return None
     # torch imports parts of itself when they are first used, with what the running code has for it.
     builtins = {"__import__": __import__}
     return eval(code, {"__builtins__": builtins, **scope})  # noqa: S307 - the author's own expression
 
 
-def absent(gradient: object) -> bool:
+def is_absent(gradient: object) -> bool:
     """Return whether a gradient, or each of a list, is undefined."""
     return next(tensors_in(gradient), None) is None
 
@@ -154,7 +154,7 @@ def gradients_in(formula: str, facts: OperatorFacts) -> frozenset[str]:
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and node.id in known)
 
 
-def mixes_gradients(facts: OperatorFacts) -> bool:
+def has_mixed_gradients(facts: OperatorFacts) -> bool:
     """Return whether a formula uses several gradients, so that it needs all or none of them."""
     python = facts.python
     if python is None or python.kind != "formula":
@@ -196,31 +196,17 @@ def complete_reference(facts: OperatorFacts, *, where: str) -> Callable[..., obj
     operator = facts.operator
     reference, binder = operator.reference, Binder.of(operator.schema)
     assert reference is not None
-    returned = sorted(
-        (output for output in facts.outputs if output.result is not None),
-        key=lambda output: output.result or 0,
-    )
 
     @functools.wraps(reference)
     def run(*args: object, **kwargs: object) -> tuple[object, ...]:
         values = binder.bind(args, kwargs)
         new = new_results(operator, binder.call(reference, values), values, where=where)
-        return tuple(new[o.name] if o.is_new else values[o.argument or ""] for o in returned)
+        return tuple(new[o.name] if o.is_new else values[o.argument or ""] for o in facts.returned)
 
     return run
 
 
-def is_opaque(live: LiveOperator) -> bool:
-    """Return whether an operator must not be taken apart: it differentiates what writes.
-
-    Autograd needs what was there before a write. A hook keeps it where the reference really runs,
-    but not where torch.compile follows it; so that sees one operator.
-    """
-    python = live.facts.python
-    return python is not None and python.kind == "vjp" and bool(live.facts.operator.schema.mutated)
-
-
-def opaque_kernels(
+def make_opaque_kernels(
     live: LiveOperator,
 ) -> tuple[Callable[..., object], Callable[..., object]]:
     """Return the kernels of an opaque operator for data and for shapes."""
@@ -241,7 +227,7 @@ def opaque_kernels(
 
     def fake(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        return packed([empty_gradient(values[names[name]]) for name in inputs])
+        return pack([empty_gradient(values[names[name]]) for name in inputs])
 
     return kernel, fake
 

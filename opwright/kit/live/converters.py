@@ -14,7 +14,7 @@ from opwright.internals.modules import GE_CONVERTER
 from opwright.kit.derive.functional import graph_form, has_graph_form
 from opwright.kit.emit.options import EmitOptions
 from opwright.kit.emit.python.converter_checks import check_converters
-from opwright.kit.emit.python.converters import authored, emit_converters
+from opwright.kit.emit.python.converters import emit_converters, list_authored
 from opwright.kit.emit.python.ge import emit_ge
 from opwright.kit.emit.python.prototypes import graph_operators
 from opwright.kit.live import arrival, dispatcher
@@ -43,10 +43,10 @@ class Converters:
             operator, converter = self.kept.pop()
             if converter is not None and getattr(operator, GE_CONVERTER, None) is converter:
                 delattr(operator, GE_CONVERTER)
-                supported_samples().pop(operator, None)
+                find_supported_samples().pop(operator, None)
 
 
-def supported_samples() -> dict[Any, Any]:
+def find_supported_samples() -> dict[Any, Any]:
     """Return TorchAir's table of the samples that converters support."""
     from opwright.internals.converters import declared_supported_converters  # noqa: PLC0415 - TorchAir is imported already
 
@@ -62,7 +62,7 @@ def register_converters(facts: SetFacts, registrations: Registrations) -> None:
         OPW-E004, OPW-E005: a converter that the author wrote contradicts schema or prototype.
     """
     check_converters(facts)
-    if not graph_operators(facts) and not authored(facts):
+    if not graph_operators(facts) and not list_authored(facts):
         return
     then = partial(register_now, facts, registrations)
     if arrival.is_imported(TORCHAIR):
@@ -76,7 +76,7 @@ def register_now(facts: SetFacts, registrations: Registrations) -> None:
     namespace = facts.declaration.namespace
     package = f"opwright_live_{namespace}"
     options = EmitOptions(package=package, torch=installed_minor())
-    functions = [each.operator.converter for each in authored(facts)]
+    functions = [each.operator.converter for each in list_authored(facts)]
     names = {id(function): f"converter_{index}" for index, function in enumerate(functions)}
     texts = {
         "ge": emit_ge(facts, options),
@@ -90,7 +90,7 @@ def register_now(facts: SetFacts, registrations: Registrations) -> None:
 
 def names_of(facts: SetFacts) -> Iterator[str]:
     """Yield the operators that have converters."""
-    for each in authored(facts):
+    for each in list_authored(facts):
         yield each.name
     for each in graph_operators(facts):
         if each.operator.converter is not None:

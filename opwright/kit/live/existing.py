@@ -17,43 +17,33 @@ from opwright.kit.declare.errors import SchemaError
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.derive.functional import has_graph_form
 from opwright.kit.live import dispatcher
-from opwright.kit.live.converters import register_converters
 from opwright.kit.live.errors import RegistrationError
 from opwright.kit.live.fake import fake_kernel
-from opwright.kit.live.registration import Registrations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.derive.facts import OperatorFacts, SetFacts
+    from opwright.kit.derive.facts import OperatorFacts
     from opwright.kit.live.live_operator import LiveOperator
+    from opwright.kit.live.registration import Registrations
 
 __all__ = ["complete"]
 
 
 def complete(
-    facts: SetFacts, operators: Sequence[LiveOperator], over: Registrations | None
-) -> Registrations:
-    """Register what the declared operators lack; if that fails, nothing stays.
+    operators: Sequence[LiveOperator], registrations: Registrations
+) -> Iterator[OperatorFacts]:
+    """Register what the declared operators lack, and yield what they are for converters.
 
     Raises
     ------
     RegistrationError
         OPW-L002: there is no such operator, it has another schema, or it lacks nothing.
     """
-    registrations = Registrations(facts.declaration.namespace, over)
-    try:
-        in_graphs = [
-            complete_operator(live, registrations)
-            for live in operators
-            if live.facts.role == "declared"
-        ]
-        register_converters(dataclasses.replace(facts, operators=tuple(in_graphs)), registrations)
-    except BaseException:
-        registrations.remove()
-        raise
-    return registrations
+    for live in operators:
+        if live.facts.role == "declared":
+            yield complete_operator(live, registrations)
 
 
 def complete_operator(live: LiveOperator, registrations: Registrations) -> OperatorFacts:
@@ -68,7 +58,7 @@ def complete_operator(live: LiveOperator, registrations: Registrations) -> Opera
         got = "an operator with Meta, which torch functionalizes"
         raise RegistrationError(where=live.where, got=got, fix="remove it from the declaration")
     if lacks_meta:
-        registrations.fake(live.facts.name, fake_kernel(live))
+        registrations.implement(live.facts.name, fake_kernel(live), "Meta")
     if lacks_graph_form:
         registrations.graph_form(live.facts.schema, where=live.where)
         return live.facts
@@ -96,7 +86,7 @@ def existing_operator(live: LiveOperator) -> Any:  # noqa: ANN401 - torch.ops ha
         raise RegistrationError(where=live.where, got="no operator of this name", fix=fix)
     operator = live.overload()
     text = str(operator._schema).partition("::")[2]  # noqa: SLF001 - it has no public name
-    if comparable(live.facts.schema) != comparable(read_back(text, live)):
+    if make_comparable(live.facts.schema) != make_comparable(read_back(text, live)):
         fix = f"declare it as {text}"
         raise RegistrationError(where=live.where, got=f"{live.facts.schema}", fix=fix)
     return operator
@@ -111,7 +101,7 @@ def read_back(text: str, live: LiveOperator) -> Schema:
         raise RegistrationError(where=live.where, got=got) from error
 
 
-def comparable(schema: Schema) -> Schema:
+def make_comparable(schema: Schema) -> Schema:
     """Return a schema without what is spelled in several ways: names of results, defaults."""
     return dataclasses.replace(
         schema,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.kit.live import dispatcher
-from opwright.kit.live.fake import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +23,11 @@ def needs_factory(live: LiveOperator) -> bool:
 
 
 def factory_kernel(live: LiveOperator) -> Callable[..., object]:
-    """Return the kernel that chooses the device: see `opwright.kit.live.fake.device_of`."""
+    """Return the kernel that chooses the device: see `LiveOperator.device`."""
 
     def kernel(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        key = dispatcher.key_of(device_of(live, values))
+        key = dispatcher.key_of(live.device(values))
         return live.binder.call(
             lambda *given, **named: dispatcher.call_at(live.overload(), key, *given, **named),
             values,

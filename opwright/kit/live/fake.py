@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.kit.declare.schema import Base
 from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.kit.live.arguments import Values
     from opwright.kit.live.live_operator import LiveOperator
 
-__all__ = ["device_of", "fake_kernel"]
+__all__ = ["fake_kernel"]
 
 
 def fake_kernel(live: LiveOperator) -> Callable[..., object]:
@@ -24,23 +22,9 @@ def fake_kernel(live: LiveOperator) -> Callable[..., object]:
     def kernel(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
         live.rules.check(values)
-        device = device_of(live, values)
+        device = live.device(values)
         values |= {name: map_tensors(torch.empty_like, values[name]) for name in live.facts.clones}
         new = {output.name: live.rules.empty(output, values, device) for output in live.new_outputs}
         return live.results(new, values)
 
     return kernel
-
-
-def device_of(live: LiveOperator, values: Values) -> torch.device:
-    """Return where a call runs: on the device of its first tensor, or what a Device argument says.
-
-    Without either it is torch's default device.
-    """
-    tensor = next(iter(live.tensors(values)), None)
-    if tensor is not None:
-        return tensor.device
-    for argument in live.facts.schema.arguments:
-        if argument.type.base is Base.DEVICE and values[argument.name] is not None:
-            return torch.device(values[argument.name])
-    return torch.get_default_device()

@@ -35,7 +35,7 @@ def functionalize_kernel(live: LiveOperator, twin: str) -> Callable[..., object]
             if not all(dispatcher.is_functional(t) for t in tensors_in(values[name])):
                 message = f"{live.name}: {name!r}, a constant of the traced function, is written"
                 raise RuntimeError(message)
-        inner = {name: map_tensors(unwrapped, value) for name, value in values.items()}
+        inner = {name: map_tensors(unwrap, value) for name, value in values.items()}
         with dispatcher.below_key("Functionalize"):
             results = as_list(live.binder.call(live.other(twin), inner))
         own = results[: len(results) - len(written)]
@@ -51,6 +51,6 @@ def functionalize_kernel(live: LiveOperator, twin: str) -> Callable[..., object]
     return kernel
 
 
-def unwrapped(tensor: object) -> object:
+def unwrap(tensor: object) -> object:
     """Return the value that a tensor stands for."""
     return dispatcher.from_functional(tensor) if dispatcher.is_functional(tensor) else tensor  # type: ignore[arg-type]  # map_tensors gives tensors

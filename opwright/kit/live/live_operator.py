@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+from opwright.kit.declare.schema import Base
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder, tensors_in
 from opwright.kit.live.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import torch
 
     from opwright.kit.derive.facts import Autograd, OperatorFacts, Output, SetFacts
     from opwright.kit.live.arguments import Values
@@ -79,6 +80,18 @@ class LiveOperator:
         """Whether it is made of other operators."""
         return self.facts.python is not None
 
+    @property
+    def is_opaque(self) -> bool:
+        """Whether it must not be taken apart: it differentiates what writes.
+
+        Autograd needs what was there before a write. A hook keeps it where the reference really
+        runs, but not where torch.compile follows it; so that sees one operator.
+        """
+        python = self.facts.python
+        return (
+            python is not None and python.kind == "vjp" and bool(self.facts.operator.schema.mutated)
+        )
+
     def overload(self) -> Any:  # noqa: ANN401 - torch.ops has no types
         """Return the operator in torch.ops."""
         return dispatcher.overload(self.namespace, self.facts.name)
@@ -86,6 +99,19 @@ class LiveOperator:
     def other(self, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
         """Return another operator of the set in torch.ops."""
         return dispatcher.overload(self.namespace, name)
+
+    def device(self, values: Values) -> torch.device:
+        """Return where a call runs: where its first tensor is, or on what a Device argument says.
+
+        Without either it is torch's default device.
+        """
+        tensor = next(iter(self.tensors(values)), None)
+        if tensor is not None:
+            return tensor.device
+        for argument in self.facts.schema.arguments:
+            if argument.type.base is Base.DEVICE and values[argument.name] is not None:
+                return torch.device(values[argument.name])
+        return torch.get_default_device()
 
     def results(self, new: Mapping[str, Any], values: Values) -> Any:  # noqa: ANN401 - what the schema says
         """Return what the schema returns.
@@ -97,14 +123,10 @@ class LiveOperator:
         values
             The arguments; those that were written are results as well.
         """
-        returned = sorted(
-            (output for output in self.facts.outputs if output.result is not None),
-            key=lambda output: output.result or 0,
-        )
-        return packed(
+        return pack(
             [
                 new[output.name] if output.name in new else values[output.argument or ""]
-                for output in returned
+                for output in self.facts.returned
             ]
         )
 
@@ -113,7 +135,7 @@ class LiveOperator:
         return [tensor for value in values.values() for tensor in tensors_in(value)]
 
 
-def packed(results: Sequence[Any]) -> Any:  # noqa: ANN401 - what the schema says
+def pack(results: Sequence[Any]) -> Any:  # noqa: ANN401 - what the schema says
     """Return results as an operator does: nothing, one, or a tuple."""
     if not results:
         return None

@@ -7,6 +7,7 @@ one. NPU kernels are registered when torch_npu is imported: at once, or as soon 
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 import warnings
@@ -15,34 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
-from opwright.errors import OpwrightError, nearest_first
-from opwright.internals.library import tag
+from opwright.errors import OpwrightError
 from opwright.kit.derive import derive
 from opwright.kit.derive.functional import has_graph_form, only_observes
-from opwright.kit.live import arrival, dispatcher, twin
-from opwright.kit.live.autocast import AUTOCAST_KEYS, autocast_kernel
-from opwright.kit.live.autograd import differentiable_arguments, slow_path
-from opwright.kit.live.batching import batching_kernel
-from opwright.kit.live.composite import composite_kernel, is_opaque, opaque_kernels
+from opwright.kit.live import arrival, dispatcher, user_kernels
+from opwright.kit.live.autograd import autograd_kernels
 from opwright.kit.live.converters import register_converters
 from opwright.kit.live.current import current_sets
 from opwright.kit.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
 from opwright.kit.live.existing import complete
-from opwright.kit.live.factory import factory_kernel, needs_factory
-from opwright.kit.live.fake import fake_kernel
-from opwright.kit.live.functional import functionalize_kernel
+from opwright.kit.live.kernels import kernels
 from opwright.kit.live.live_operator import LiveOperator
-from opwright.kit.live.reference import cpu_kernel
 from opwright.kit.live.registration import Registrations
 from opwright.kit.validate import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import torch
+    from collections.abc import Sequence
 
     from opwright.kit.declare.operator import Declaration
-    from opwright.kit.derive.facts import OperatorFacts, SetFacts
+    from opwright.kit.derive.facts import SetFacts
 
 __all__ = ["Loaded", "is_loaded", "load"]
 
@@ -87,7 +79,7 @@ class Loaded:
         Parameters
         ----------
         name
-            Without the namespace, with its overload after a dot: "scale", "scale.scalar".
+            Without the namespace, with its overload after a dot: "rescale", "rescale.scalar".
 
         Raises
         ------
@@ -108,7 +100,8 @@ class Loaded:
             raise UnknownOperatorError(
                 where=f"{self.declaration.place}, operator set {namespace}",
                 got=repr(name),
-                allowed=nearest_first(name, names),
+                allowed=names,
+                near=name,
             )
         return self.overloads.setdefault(name, dispatcher.overload(namespace, name))
 
@@ -171,9 +164,9 @@ def load(declaration: Declaration) -> Loaded:
             )
         operators = [LiveOperator.of(each, facts) for each in facts.operators]
         if known is None:
-            loaded = Loaded(facts, registered(facts, operators))
+            loaded = Loaded(facts, register_all(facts, operators))
         else:
-            loaded = Loaded(facts, replaced(known, facts, operators))
+            loaded = Loaded(facts, replace(known, facts, operators))
         if known is not None:
             known.successor = loaded
             known.is_current = False
@@ -203,22 +196,22 @@ def replaces_references(declaration: Declaration) -> bool:
     )
 
 
-def replaced(known: Loaded, facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
+def replace(known: Loaded, facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
     """Register the operators instead of those of a set; if that fails, the old ones stay.
 
     Operators whose schemas did not change are never away: their kernels are put over the old ones.
     """
     before = known.registrations
     if forms(known.facts) == forms(facts):
-        new = registered(facts, operators, before)
+        new = register_all(facts, operators, before)
         before.remove()
         return new
     known.remove()
     try:
-        return registered(facts, operators)
+        return register_all(facts, operators)
     except BaseException:
         old = [LiveOperator.of(each, known.facts) for each in known.facts.operators]
-        known.registrations = registered(known.facts, old)
+        known.registrations = register_all(known.facts, old)
         loaded_sets[known.declaration.namespace] = known
         current_sets[known.declaration.namespace] = known.facts
         raise
@@ -227,28 +220,22 @@ def replaced(known: Loaded, facts: SetFacts, operators: Sequence[LiveOperator]) 
 def forms(facts: SetFacts) -> dict[str, object]:
     """Return what of each operator cannot be changed while it is registered."""
     return {
-        each.schema.full_name: (str(each.schema), set(tags(each)), each.python is None)
+        each.schema.full_name: (str(each.schema), set(each.tags), each.python is None)
         for each in facts.operators
     }
 
 
-def registered(
+def register_all(
     facts: SetFacts, operators: Sequence[LiveOperator], over: Registrations | None = None
 ) -> Registrations:
     """Register the operators, over others of the same schemas; if that fails, nothing stays."""
-    if facts.declaration.existing:
-        return complete(facts, operators, over)
     registrations = Registrations(facts.declaration.namespace, over)
     try:
-        for live in operators:
-            registrations.define(live.facts.schema, tags(live.facts), where=live.where)
-        for live in operators:
-            register(live, registrations)
-        if arrival.is_imported():
-            register_npu_kernels(facts, operators, registrations)
+        if facts.declaration.existing:
+            completed = tuple(complete(operators, registrations))
+            facts = dataclasses.replace(facts, operators=completed)
         else:
-            then = partial(register_later, facts, operators, registrations)
-            registrations.keep(arrival.Arrival(then))
+            register(facts, operators, registrations)
         register_converters(facts, registrations)
     except BaseException:
         registrations.remove()
@@ -256,79 +243,26 @@ def registered(
     return registrations
 
 
-def tags(facts: OperatorFacts) -> Iterator[torch.Tag]:
-    """Return the tags of an operator that torch has."""
-    for name in facts.tags:
-        found = tag(name)
-        if found is not None:
-            yield found
-
-
-def register(live: LiveOperator, registrations: Registrations) -> None:
-    """Register the kernels of an operator, but for those of the NPU."""
-    name, facts = live.facts.name, live.facts
-    if is_opaque(live):
-        data, shapes = opaque_kernels(live)
-        registrations.implement(name, data, "CompositeExplicitAutograd")
-        registrations.fake(name, shapes)
-        registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
-        register_autograd(live, registrations)
-        return
-    if live.is_composite:
-        registrations.implement(name, composite_kernel(live), "CompositeImplicitAutograd")
-        # vmap goes through its operations as well, unless there is a rule.
-        registrations.implement(name, composite_kernel(live), "FuncTorchBatchedDecomposition")
-        is_declared = facts.role == "declared"
-        is_vjp = facts.python is not None and facts.python.kind == "vjp"
-        # Autograd, which a vjp uses, does not see through a batch.
-        if is_vjp or (is_declared and callable(facts.operator.vmap)):
-            registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
-        if is_declared:
-            register_autocast(live, registrations)
-        register_functionalization(live, registrations)
-        return
-    kernel = cpu_kernel(live)
-    if kernel is not None:
-        registrations.implement(name, kernel, "CPU")
-    registrations.fake(name, fake_kernel(live))
-    registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
-    if only_observes(facts):
-        registrations.keep(dispatcher.SideEffect(live.overload()))
-    register_functionalization(live, registrations)
-    register_autocast(live, registrations)
-    if needs_factory(live):
-        registrations.implement(name, factory_kernel(live), "BackendSelect")
-    register_autograd(live, registrations)
-
-
-def register_functionalization(live: LiveOperator, registrations: Registrations) -> None:
-    """Register what makes a mutating operator its functional twin, and its graph form."""
-    if live.facts.functional_twin is not None:
-        kernel = functionalize_kernel(live, live.facts.functional_twin)
-        registrations.implement(live.facts.name, kernel, "Functionalize")
-    if has_graph_form(live.facts):
-        registrations.graph_form(live.facts.schema, where=live.where)
-
-
-def register_autocast(live: LiveOperator, registrations: Registrations) -> None:
-    """Register what autocast does, if it does something."""
-    rule = live.facts.operator.autocast
-    if rule is not None:
-        for key in AUTOCAST_KEYS:
-            registrations.implement(live.facts.name, autocast_kernel(live, rule, key), key)
-
-
-def register_autograd(live: LiveOperator, registrations: Registrations) -> None:
-    """Register what autograd does: record calls, and notice what is written."""
-    from opwright.kit.live import _boxed  # noqa: PLC0415 - declarations can be used where it is not built
-
-    space, name = live.namespace, live.facts.name
-    places = differentiable_arguments(live)
-    if places:
-        registrations.keep(_boxed.autograd(space, name, "Autograd", slow_path(live), places))
-    written = [i for i, a in enumerate(live.facts.schema.arguments) if a.is_written]
-    if written:
-        registrations.keep(_boxed.version_bump(space, name, written))
+def register(
+    facts: SetFacts, operators: Sequence[LiveOperator], registrations: Registrations
+) -> None:
+    """Register operators with all of their kernels; those of the NPU once torch_npu is there."""
+    for live in operators:
+        registrations.define(live.facts.schema, live.facts.tags, where=live.where)
+    for live in operators:
+        for key, kernel in kernels(live):
+            registrations.implement(live.facts.name, kernel, key)
+        for handle in autograd_kernels(live):
+            registrations.keep(handle)
+        if only_observes(live.facts) and not live.is_composite:
+            registrations.keep(dispatcher.SideEffect(live.overload()))
+        if has_graph_form(live.facts):
+            registrations.graph_form(live.facts.schema, where=live.where)
+    if arrival.is_imported():
+        register_npu_kernels(facts, operators, registrations)
+    else:
+        then = partial(register_later, facts, operators, registrations)
+        registrations.keep(arrival.Arrival(then))
 
 
 def register_npu_kernels(
@@ -358,7 +292,7 @@ def finish_tasks() -> None:
     Never under the lock: a reference that calls an operator may need it. Nor in a task, which
     would wait for itself.
     """
-    if twin.is_in_task():
+    if user_kernels.is_in_task():
         return
     torch_npu = sys.modules.get(arrival.NAME)
     if torch_npu is not None and arrival.is_imported() and torch_npu.npu.is_initialized():

@@ -43,7 +43,7 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
     def kernel(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
         live.rules.check(values)
-        values |= {name: cloned(values[name]) for name in live.facts.clones}
+        values |= {name: clone(values[name]) for name in live.facts.clones}
         assert operator.reference is not None
         before = versions(operator, values)
         # Calls by the reference are not under autocast: the operator itself was, if it has a rule.
@@ -58,7 +58,7 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
     return kernel
 
 
-def cloned(value: Any) -> Any:  # noqa: ANN401 - any argument
+def clone(value: Any) -> Any:  # noqa: ANN401 - any argument
     """Return a copy of a tensor, or of those of a list."""
     return map_tensors(torch.Tensor.clone, value)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from opwright.internals.library import destroy, impl, op_defs, register_fake_over
+from opwright.internals.library import destroy, impl, op_defs, register_fake_over, tag
 from opwright.kit.live import dispatcher
 from opwright.kit.live.errors import RegistrationError
 from opwright.kit.shipped.graphs import register_graph_form
@@ -39,8 +39,8 @@ class Registrations:
         self.handles: list[Removable] = []
         self.is_removed = False
 
-    def define(self, schema: Schema, tags: Iterable[torch.Tag], *, where: str) -> None:
-        """Register a schema.
+    def define(self, schema: Schema, tags: Iterable[str], *, where: str) -> None:
+        """Register a schema, with those of the tags that torch has.
 
         Raises
         ------
@@ -54,7 +54,8 @@ class Registrations:
             got = "an operator of this name that something else registered"
             raise RegistrationError(where=where, got=got)
         try:
-            definitions.library.define(str(schema), tags=tuple(tags))
+            known = tuple(found for name in tags if (found := tag(name)) is not None)
+            definitions.library.define(str(schema), tags=known)
         except (RuntimeError, ValueError) as error:
             message = str(error).partition("\n")[0]
             fix = "correct the schema or the tags"
@@ -85,17 +86,15 @@ class Registrations:
         dispatcher.keep_kernel(self.namespace, name, "CompositeExplicitAutograd")
 
     def implement(self, name: str, function: Callable[..., object], key: str) -> None:
-        """Register a kernel in Python."""
+        """Register a kernel in Python; that of Meta runs for fake tensors as well."""
         with warnings.catch_warnings():
             if self.is_over:
                 warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
-            impl(self.library, name, function, key, allow_override=self.is_over)
+            if key == "Meta":
+                register_fake_over(self.library, name, function)
+            else:
+                impl(self.library, name, function, key, allow_override=self.is_over)
         dispatcher.keep_kernel(self.namespace, name, key)
-
-    def fake(self, name: str, function: Callable[..., object]) -> None:
-        """Register what runs for meta and fake tensors."""
-        register_fake_over(self.library, name, function)
-        dispatcher.keep_kernel(self.namespace, name, "Meta")
 
     def keep(self, handle: Removable) -> None:
         """Remove a registration together with the others."""

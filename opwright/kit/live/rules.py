@@ -67,7 +67,7 @@ class Symbols:
                 if isinstance(wide, int) and wide == 1:
                     wide = shape[axis]
                 else:
-                    require(wide == shape[axis], partial(unbroadcastable, shapes))
+                    require(wide == shape[axis], partial(explain_unbroadcastable, shapes))
             sizes.append(wide)
         return tuple(sizes)
 
@@ -82,7 +82,7 @@ def is_one(size: Any) -> bool:  # noqa: ANN401 - an int or a SymInt
     return known
 
 
-def unbroadcastable(shapes: Sequence[tuple[Any, ...]]) -> str:
+def explain_unbroadcastable(shapes: Sequence[tuple[Any, ...]]) -> str:
     """Return the message for shapes that do not fit together."""
     return f"shapes {', '.join(map(str, shapes))} cannot be broadcast together"
 
@@ -232,7 +232,7 @@ def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:
         case SameDtype(tensor):
             return next(tensors_in(values[tensor])).dtype
         case Promoted(names):
-            return promoted([values[name] for name in names])
+            return promote([values[name] for name in names])
         case DtypeArgument(name, otherwise):
             given: torch.dtype | None = values[name]
             return dtype_of(otherwise, values) if given is None else given
@@ -242,7 +242,7 @@ def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:
             assert_never(rule)
 
 
-def promoted(values: Iterable[Any]) -> torch.dtype:
+def promote(values: Iterable[Any]) -> torch.dtype:
     """Return the dtype that tensors, lists of them and numbers have together.
 
     Tensors with axes come before 0-d ones, and these before numbers, whatever their order.

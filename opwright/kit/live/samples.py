@@ -35,11 +35,11 @@ def sample_arguments(operator: Operator, sample: Sample, device: str = "cpu") ->
             value: object = given[argument.name]
         else:
             value = default_value(argument)
-        values[argument.name] = converted(value, argument, operator, values, generator, device)
+        values[argument.name] = convert(value, argument, operator, values, generator, device)
     return values
 
 
-def converted(
+def convert(
     value: object,
     argument: Argument,
     operator: Operator,
@@ -49,11 +49,11 @@ def converted(
 ) -> object:
     """Turn the value of a sample, or a default, into what the reference gets."""
     if isinstance(value, TensorSpec):
-        dense = made(value, dtype_of(value, argument.name, operator, values), generator)
+        dense = make_tensor(value, dtype_of(value, argument.name, operator, values), generator)
         # Laid out behind the copy: one between devices keeps neither offsets nor expanded axes.
         return laid_out(dense.to(device), value.layout)
     if isinstance(value, list | tuple):
-        return [converted(each, argument, operator, values, generator, device) for each in value]
+        return [convert(each, argument, operator, values, generator, device) for each in value]
     return torch_value(value, argument.type.base)
 
 
@@ -77,10 +77,12 @@ def dtype_of(
     return torch.float32
 
 
-def made(spec: TensorSpec, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    """Make a tensor of random values between the bounds."""
+def make_tensor(spec: TensorSpec, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    """Make a tensor of the given values, or of random ones between the bounds."""
+    if spec.values is not None:
+        return torch.tensor(spec.values).reshape(spec.shape).to(dtype)
     if dtype.is_complex:
-        parts = [made(spec, torch.float32, generator) for _ in range(2)]
+        parts = [make_tensor(spec, torch.float32, generator) for _ in range(2)]
         return torch.complex(*parts).to(dtype)
     if dtype.is_floating_point:
         low = -1.0 if spec.low is None else spec.low

@@ -13,7 +13,7 @@ from opwright.kit.op_plugin.package import library_name, metadata_of, package_fi
 from opwright.kit.op_plugin.python_files import read_module
 from opwright.kit.op_plugin.request import check_name
 from opwright.kit.op_plugin.units import emit_units, has_meta
-from opwright.kit.packaging.build import BUILD_RECORD, Built, build_record, counted, finish
+from opwright.kit.packaging.build import BUILD_RECORD, Built, build_record, finish, write_count
 from opwright.kit.packaging.cache import prune
 from opwright.kit.packaging.toolchain import find_toolchain
 from opwright.kit.packaging.wheel import Tag
@@ -50,17 +50,19 @@ def build_extension(request: Request, progress: Progress) -> Built:
     documents = ", ".join(map(render, filter(None, (inputs.functions, inputs.derivatives))))
     with progress.step("read", documents) as detail:
         entries = read_entries(inputs)
-        found = [counted(len(entries.entries), "operator")]
+        found = [write_count(len(entries.entries), "operator")]
         if inputs.derivatives is not None:
-            found.append(counted(len(entries.derivatives), "derivative"))
+            found.append(write_count(len(entries.derivatives), "derivative"))
         detail.text = f"{documents}: {', '.join(found)}"
     for note in [*entries.left_out, *entries.notes, *module_notes(entries, modules)]:
         progress.note(note)
-    files = generated(inputs, entries, modules, toolchain)
+    files = generate(inputs, entries, modules, toolchain)
     with progress.step("generate", "") as detail:
         changes = write_tree(request.work, files)
         changed = len(changes.written) + len(changes.removed)
-        detail.text = f"{counted(len(files), 'file')} in {render(request.work)}, {changed} changed"
+        detail.text = (
+            f"{write_count(len(files), 'file')} in {render(request.work)}, {changed} changed"
+        )
         detail.from_cache = not changes
     builder = builder_of(request, inputs, toolchain)
     library = compile_extension(builder, request, inputs, entries, progress)
@@ -94,7 +96,7 @@ def module_notes(entries: Entries, modules: Sequence[Module]) -> list[str]:
     return notes
 
 
-def generated(
+def generate(
     inputs: Inputs, entries: Entries, modules: Sequence[Module], toolchain: Toolchain
 ) -> Mapping[str, str]:
     """Return the generated C++."""

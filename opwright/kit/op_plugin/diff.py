@@ -60,7 +60,7 @@ def same_ends(old: list[str], new: list[str]) -> list[str]:
     found: list[str] = []
     for line in list(lines)[2:]:
         if line.startswith("@@"):
-            found.append(shifted(line, first))
+            found.append(shift_head(line, first))
         elif line.endswith("\n"):
             found.append(line)
         else:
@@ -68,10 +68,10 @@ def same_ends(old: list[str], new: list[str]) -> list[str]:
     return found
 
 
-def shifted(head: str, lines: int) -> str:
+def shift_head(head: str, lines: int) -> str:
     r"""Return a hunk's head that counts from the beginning of the file.
 
-    >>> shifted("@@ -1,3 +1,4 @@", 10)
+    >>> shift_head("@@ -1,3 +1,4 @@", 10)
     '@@ -11,3 +11,4 @@\n'
     """
     parts = []

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from opwright.errors import DiagnosticsError, nearest_first
+from opwright.errors import DiagnosticsError
 from opwright.kit.declare.errors import UnknownNameError
 from opwright.kit.declare.rules import Cpp
 from opwright.kit.derive import derive
 from opwright.kit.formats.derivatives import read_derivatives
 from opwright.kit.formats.errors import EntryError
-from opwright.kit.formats.gen_opapi import inherited, new_outputs
-from opwright.kit.formats.op_plugin import known_versions, read_op_plugin
+from opwright.kit.formats.gen_opapi import inherit, new_outputs
+from opwright.kit.formats.op_plugin import read_known_versions, read_op_plugin
 from opwright.kit.formats.versions import minor, read_versions
 from opwright.kit.formats.yaml_text import flow, load_document
 from opwright.kit.op_plugin.errors import NoEntryError, OutOfTreeError
@@ -150,8 +150,8 @@ def read_entries(inputs: Inputs) -> Entries:
         namespace=NAMESPACE,
         versions=VERSIONS,
     )
-    known = known_versions(document, where=where) or VERSIONS
-    raws = {raw.line: raw for raw in raw_entries(document)}
+    known = read_known_versions(document, where=where) or VERSIONS
+    raws = {raw.line: raw for raw in read_raw_entries(document)}
     symint = {raw.values["func"] for raw in raws.values() if raw.section == "symint"}
     torch = installed_minor()
     chosen, left_out = select(imported, raws, known, minor(torch, where="torch"), where=where)
@@ -160,9 +160,9 @@ def read_entries(inputs: Inputs) -> Entries:
     declaration = dataclasses.replace(
         imported.declarations[0],
         torch=None,
-        operators=tuple(declared(operator) for operator, _, _ in chosen),
+        operators=tuple(declare(operator) for operator, _, _ in chosen),
     )
-    notes = checked(declaration)
+    notes = check_entries(declaration)
     facts = derive(declaration)
     by_name = {raw.values["func"]: raw for _, raw, _ in chosen}
     entries = tuple(
@@ -223,7 +223,8 @@ def check_inputs(derivative: Derivative) -> None:
         raise EntryError(
             where=f"{derivative.place}, operator {schema.full_name}",
             got=repr(unknown[0]),
-            allowed=nearest_first(unknown[0], arguments),
+            allowed=arguments,
+            near=unknown[0],
             fix="name an argument of the operator",
         )
 
@@ -256,7 +257,7 @@ def select(
     return chosen, left_out
 
 
-def raw_entries(document: Mapping[str, tuple[Located, ...] | Located]) -> Iterator[Raw]:
+def read_raw_entries(document: Mapping[str, tuple[Located, ...] | Located]) -> Iterator[Raw]:
     """Yield the entries of all sections; those of symint that repeat another come first."""
     for section in sorted(document, key=lambda name: name != "symint"):
         items = document[section]
@@ -320,7 +321,7 @@ def key_of(operator: Operator, raw: Raw) -> str:
     return key
 
 
-def declared(operator: Operator) -> Operator:
+def declare(operator: Operator) -> Operator:
     """Return an operator as the kit derives Meta and autograd from it: the call is the kernel's."""
     schema = operator.schema
     shapes, dtypes = dict(operator.shapes), dict(operator.dtypes)
@@ -334,7 +335,7 @@ def declared(operator: Operator) -> Operator:
     )
 
 
-def checked(declaration: Declaration) -> tuple[str, ...]:
+def check_entries(declaration: Declaration) -> tuple[str, ...]:
     """Check schemas, rules and derivatives; return warnings.
 
     Raises
@@ -378,4 +379,4 @@ def gen_of(
     func = next(func for func in by_func if str(func).partition("(")[0] == name)
     theirs = by_func[func].values["gen_opapi"]
     assert isinstance(theirs, Mapping), name
-    return inherited(theirs, of, operator.schema, where=str(operator.place))
+    return inherit(theirs, of, operator.schema, where=str(operator.place))

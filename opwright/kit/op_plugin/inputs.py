@@ -74,7 +74,7 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
     InputsError
         OPW-O001.
     """
-    files = list(dict.fromkeys(each.resolve() for path in paths for each in listed(path)))
+    files = list(dict.fromkeys(each.resolve() for path in paths for each in list_files(path)))
     documents = [file for file in files if file.suffix in YAML]
     derivatives = [file for file in documents if file.stem.endswith("derivatives")]
     functions = [file for file in documents if file not in derivatives]
@@ -98,7 +98,7 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
     )
 
 
-def listed(path: Path) -> Iterable[Path]:
+def list_files(path: Path) -> Iterable[Path]:
     """Return the files that a path stands for."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from opwright.kit.op_plugin.tree import Tree
 
-__all__ = ["inserted"]
+__all__ = ["insert"]
 
 SECTION = re.compile(r"(?P<name>\w+):\s*(?:#.*)?")
 ITEM = re.compile(r"(?P<indent> *)- ")
 
 
-def inserted(tree: Tree, path: str, source: Path, section: str, key: str) -> Change:
+def insert(tree: Tree, path: str, source: Path, section: str, key: str) -> Change:
     """Return the change that adds a YAML file's entries to the tops of their sections.
 
     Parameters

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
-from opwright.errors import nearest_first
 from opwright.kit.formats.op_plugin import SECTIONS
 from opwright.kit.formats.yaml_text import LOADER
 from opwright.kit.op_plugin.errors import UnknownKeyError, UnknownKeysError
@@ -46,33 +45,33 @@ def check_keys(text: str, *, where: str) -> None:
         OPW-O003, with OPW-O002 for each of them.
     """
     root = yaml.compose(text, Loader=LOADER)
-    errors = list(unknown(root, where=where))
+    errors = list(find_unknown(root, where=where))
     if errors:
         raise UnknownKeysError(where=where, errors=errors)
 
 
-def unknown(root: yaml.Node | None, *, where: str) -> Iterator[UnknownKeyError]:
+def find_unknown(root: yaml.Node | None, *, where: str) -> Iterator[UnknownKeyError]:
     """Yield an error for each unknown key."""
     if isinstance(root, yaml.SequenceNode):  # the entries alone, as they go below `custom:`
         sections = [root]
     elif isinstance(root, yaml.MappingNode):
-        yield from unknown_in(root, ("all_version", *SECTIONS), "the file", where=where)
+        yield from find_unknown_in(root, ("all_version", *SECTIONS), "the file", where=where)
         sections = [node for key, node in root.value if key.value != "all_version"]
     else:
         return
     for section in sections:
         if isinstance(section, yaml.SequenceNode):
             for entry in section.value:
-                yield from unknown_in_entry(entry, where=where)
+                yield from find_unknown_in_entry(entry, where=where)
 
 
-def unknown_in_entry(entry: yaml.Node, *, where: str) -> Iterator[UnknownKeyError]:
+def find_unknown_in_entry(entry: yaml.Node, *, where: str) -> Iterator[UnknownKeyError]:
     """Yield an error for each unknown key of an entry."""
     if not isinstance(entry, yaml.MappingNode):
         return
     values = {key.value: node for key, node in entry.value}
     name = str(getattr(values.get("func"), "value", "an entry")).partition("(")[0]
-    yield from unknown_in(entry, ENTRY, f"operator {name}", where=where)
+    yield from find_unknown_in(entry, ENTRY, f"operator {name}", where=where)
     gen = values.get("gen_opapi")
     if not isinstance(gen, yaml.MappingNode):
         return
@@ -81,12 +80,12 @@ def unknown_in_entry(entry: yaml.Node, *, where: str) -> Iterator[UnknownKeyErro
             continue
         if isinstance(node, yaml.MappingNode):  # an output; its name is free
             what = f"operator {name}, gen_opapi, {key.value}"
-            yield from unknown_in(node, OUTPUT, what, where=where)
+            yield from find_unknown_in(node, OUTPUT, what, where=where)
         else:
             yield error(key, (*GEN, "out"), f"operator {name}, gen_opapi", where=where)
 
 
-def unknown_in(
+def find_unknown_in(
     node: yaml.MappingNode, allowed: Sequence[str], what: str, *, where: str
 ) -> Iterator[UnknownKeyError]:
     """Yield an error for each key of a mapping that is not allowed."""
@@ -102,5 +101,5 @@ def error(
     line = key.start_mark.line + 1
     name = str(key.value)
     return UnknownKeyError(
-        where=f"{where}:{line}, {what}", got=repr(name), allowed=nearest_first(name, allowed)
+        where=f"{where}:{line}, {what}", got=repr(name), allowed=allowed, near=name
     )

@@ -126,11 +126,11 @@ def link_extension(
             raise
         own = [what for what in found if not OF_CANN.fullmatch(what)]
         if own:
-            raise undefined(own, entries) from error
+            raise report_undefined(own, entries) from error
     return link(dataclasses.replace(builder, link_flags=()), objects, name)
 
 
-def undefined(found: Sequence[str], entries: Entries) -> OpPluginError:
+def report_undefined(found: Sequence[str], entries: Entries) -> OpPluginError:
     """Return the error for functions that nothing defines."""
     what = found[0]
     for entry in entries.entries:

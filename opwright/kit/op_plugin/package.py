@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.errors import first_of
 from opwright.kit.emit.header import with_header
-from opwright.kit.emit.python.package import shipped
+from opwright.kit.emit.python.package import read_shipped
 from opwright.kit.op_plugin.entries import NAMESPACE
 from opwright.kit.packaging.wheel import Metadata
 from opwright.pairs import installed_minor
@@ -62,15 +62,15 @@ def package_files(
     init = INIT.format(name=name, version=version, doc=f"{summary(entries)}.")
     texts = {
         "__init__.py": with_header(init, source=source, comment="#"),
-        "_extension.py": shipped("op_plugin", source),
-        "_internals.py": shipped("_internals", source),
-        "_loading.py": shipped("loading", source),
-        "_runtime.py": shipped("runtime", source),
+        "_extension.py": read_shipped("op_plugin", source),
+        "_internals.py": read_shipped("_internals", source),
+        "_loading.py": read_shipped("loading", source),
+        "_runtime.py": read_shipped("runtime", source),
         "metadata.json": json.dumps(metadata, indent=2, ensure_ascii=False) + "\n",
         **{f"{module.name}.py": module.text for module in modules},
     }
     if metadata["mutating"]:
-        texts["_graphs.py"] = shipped("graphs", source)
+        texts["_graphs.py"] = read_shipped("graphs", source)
     return {f"{name}/{path}": text.encode() for path, text in texts.items()}
 
 

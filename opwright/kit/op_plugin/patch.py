@@ -22,9 +22,9 @@ from opwright.kit.op_plugin.diff import Change, patch_text
 from opwright.kit.op_plugin.entries import read_entries
 from opwright.kit.op_plugin.errors import TreeError
 from opwright.kit.op_plugin.inputs import read_inputs, render, text_of
-from opwright.kit.op_plugin.insertion import inserted
+from opwright.kit.op_plugin.insertion import insert
 from opwright.kit.op_plugin.python_files import read_module
-from opwright.kit.op_plugin.tree import CONFIG, FUNCTIONS, added, find_tree
+from opwright.kit.op_plugin.tree import CONFIG, FUNCTIONS, add_file, find_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +78,9 @@ def make_patch(paths: Sequence[Path], root: Path) -> Patch:
     entries = read_entries(inputs)
     modules = [read_module(file, None) for file in inputs.python]
     tree = find_tree(root)
-    changes = [inserted(tree, FUNCTIONS, inputs.functions, "custom", "func")]
+    changes = [insert(tree, FUNCTIONS, inputs.functions, "custom", "func")]
     if inputs.derivatives:
-        changes.append(inserted(tree, DERIVATIVES, inputs.derivatives, "backward", "name"))
+        changes.append(insert(tree, DERIVATIVES, inputs.derivatives, "backward", "name"))
     changes += kernel_files(tree, inputs)
     changes += meta_files(tree, [module for module in modules if not module.has_converters])
     converters = [module for module in modules if module.has_converters]
@@ -89,7 +89,7 @@ def make_patch(paths: Sequence[Path], root: Path) -> Patch:
     left_out = [*entries.left_out]
     if tree.root.joinpath(CONVERTERS).is_dir():
         changes += [
-            added(tree, f"{CONVERTERS}/{each.file.name}", each.file, converter_in_tree(each))
+            add_file(tree, f"{CONVERTERS}/{each.file.name}", each.file, converter_in_tree(each))
             for each in converters
         ]
     else:
@@ -114,7 +114,7 @@ def kernel_files(tree: Tree, inputs: Inputs) -> list[Change]:
         text = text_of(file)
         is_aclop = "namespace acl_op" in text and "namespace op_api" not in text
         folder = "aclops" if is_aclop else "opapi"
-        changes.append(added(tree, f"{tree.prefix}op_plugin/ops/{folder}/{file.name}", file))
+        changes.append(add_file(tree, f"{tree.prefix}op_plugin/ops/{folder}/{file.name}", file))
     return changes
 
 
@@ -131,7 +131,7 @@ def meta_files(tree: Tree, modules: Sequence[Module]) -> list[Change]:
     missing = [line for line in imports if line not in after.splitlines()]
     after += "".join(f"{line}\n" for line in ["", *missing]) if missing else ""
     return [
-        *(added(tree, f"{tree.prefix}{META}/{each.file.name}", each.file) for each in modules),
+        *(add_file(tree, f"{tree.prefix}{META}/{each.file.name}", each.file) for each in modules),
         Change(path=path, before=before, after=after if missing else before),
     ]
 

@@ -82,7 +82,7 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
         raise PythonFileError(where=render(file), got="an expression nested too deeply") from error
     if torch_npu is not None:
         check_imports(tree, file, torch_npu)
-    has_converters = any(name.startswith(TORCHAIR) for name, _ in imported(tree))
+    has_converters = any(name.startswith(TORCHAIR) for name, _ in find_imports(tree))
     meta = tuple(sorted(set(meta_names(tree))))
     return Module(
         name=name,
@@ -93,7 +93,7 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
     )
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def find_imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the modules that are imported at the top, and the lines."""
     for node in tree.body:
         if isinstance(node, ast.Import):
@@ -104,7 +104,7 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 def check_imports(tree: ast.Module, file: Path, torch_npu: Path) -> None:
     """Raise if a module of torch_npu is imported that the installed one does not have."""
-    for name, line in imported(tree):
+    for name, line in find_imports(tree):
         package, _, rest = name.partition(".")
         if package != "torch_npu" or not rest:
             continue

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
-from opwright.kit.emit.cpp.types import result_type, taken_type
+from opwright.kit.emit.cpp.types import find_taken_type, result_type
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument, Result
@@ -63,7 +63,7 @@ def signature(entry: Entry) -> Signature:
 
 def parameter(argument: Argument, entry: Entry) -> str:
     """Return the type of a parameter."""
-    kind = taken_type(argument.type, where=f"{entry.where}, argument {argument.name!r}")
+    kind = find_taken_type(argument.type, where=f"{entry.where}, argument {argument.name!r}")
     if not entry.symint:
         for symbolic, number in NUMBERS.items():
             kind = kind.replace(symbolic, number)

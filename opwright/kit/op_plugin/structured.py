@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.layout import block, flow
@@ -40,7 +39,7 @@ def structured_kernel(entry: Entry) -> list[str]:
     gen, schema = entry.gen, entry.schema
     assert gen is not None, entry.where
     outputs = output_keys(gen)
-    function, parameters = called(entry, gen, outputs)
+    function, parameters = find_call(entry, gen, outputs)
     body = []
     if "acl_op" in entry.kernels:
         names = ", ".join(safe(argument.name) for argument in schema.arguments)
@@ -48,9 +47,9 @@ def structured_kernel(entry: Entry) -> list[str]:
     for name, value in new_params(gen).items():
         body.append(f"auto {name} = {value};")
     for key in outputs:
-        body += prepared(entry, key, gen[key])
+        body += prepare(entry, key, gen[key])
     body += flow("EXEC_NPU_CMD(", [function, *parameters], ");")
-    body += returned(entry, outputs)
+    body += write_return(entry, outputs)
     declared = signature(entry)
     head = flow(
         f"{declared.result} {declared.name}(",
@@ -68,7 +67,7 @@ def new_params(gen: Mapping[str, Value]) -> Mapping[str, Value]:
     return found if isinstance(found, Mapping) else {}
 
 
-def called(
+def find_call(
     entry: Entry, gen: Mapping[str, Value], outputs: tuple[str, ...]
 ) -> tuple[str, list[str]]:
     """Return the aclnn function and its parameters."""
@@ -83,7 +82,8 @@ def called(
             raise EntryError(
                 where=where,
                 got=repr(name),
-                allowed=nearest_first(name, known),
+                allowed=known,
+                near=name,
                 fix="name an argument, an output or an entry of new_params",
             )
     given = names or list(dict.fromkeys([*arguments, *outputs]))
@@ -99,7 +99,7 @@ def called(
     return function, [safe(name) for name in given]
 
 
-def prepared(entry: Entry, key: str, described: Value) -> list[str]:
+def prepare(entry: Entry, key: str, described: Value) -> list[str]:
     """Return the statements that allocate an output, or check the one that the caller gives."""
     assert isinstance(described, Mapping), key
     size, dtype = described.get("size"), described.get("dtype")
@@ -159,7 +159,7 @@ def size_of(entry: Entry, value: Value) -> str:
     argument = entry.schema.argument(text)
     if argument is None:
         return text
-    return asked(argument, "sizes") if argument.type.is_tensor else safe(text)
+    return write_method_call(argument, "sizes") if argument.type.is_tensor else safe(text)
 
 
 def dtype_of(entry: Entry, value: Value) -> str:
@@ -169,19 +169,19 @@ def dtype_of(entry: Entry, value: Value) -> str:
     if argument is None:
         return text
     if argument.type.is_tensor:
-        return asked(argument, "scalar_type")
+        return write_method_call(argument, "scalar_type")
     name = safe(text)
     if argument.type.is_list and argument.type.base is Base.TENSOR:
         return f"{name}[0].scalar_type()"
     return f"{name}.value()" if argument.type.optional else name
 
 
-def asked(argument: Argument, method: str) -> str:
+def write_method_call(argument: Argument, method: str) -> str:
     """Return the call of a method of a tensor."""
     return f"{safe(argument.name)}{'->' if argument.type.optional else '.'}{method}()"
 
 
-def returned(entry: Entry, outputs: tuple[str, ...]) -> list[str]:
+def write_return(entry: Entry, outputs: tuple[str, ...]) -> list[str]:
     """Return the return statement; nothing for an operator without results."""
     schema = entry.schema
     new = dict(zip(new_outputs(schema), outputs, strict=False))

@@ -12,7 +12,7 @@ from opwright.kit.op_plugin.inputs import render, text_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CONFIG", "FUNCTIONS", "Tree", "added", "find_tree"]
+__all__ = ["CONFIG", "FUNCTIONS", "Tree", "add_file", "find_tree"]
 
 CONFIG = "op_plugin/config"
 FUNCTIONS = f"{CONFIG}/op_plugin_functions.yaml"
@@ -57,7 +57,7 @@ def find_tree(root: Path) -> Tree:
     )
 
 
-def added(tree: Tree, path: str, file: Path, text: str | None = None) -> Change:
+def add_file(tree: Tree, path: str, file: Path, text: str | None = None) -> Change:
     """Return the change that adds a file.
 
     Parameters

@@ -115,7 +115,7 @@ def operators_unit(
         lines += ["}  // namespace op_api", ""]
     if absent:
         lines += ["namespace acl_op {", ""]
-        lines += [line for entry in absent for line in absent_kernel(entry)]
+        lines += [line for entry in absent for line in write_absent_kernel(entry)]
         lines += ["}  // namespace acl_op", ""]
     lines += [f"namespace {NAMESPACE} {{", "namespace {", ""]
     for entry, code in own:
@@ -123,14 +123,19 @@ def operators_unit(
     for code in with_meta:
         lines += [*allocate(code), ""]
         lines += [] if code.is_meta_itself else [*meta(code), ""]
-    lines += ["}  // namespace", "", *registered(own, with_meta), f"}}  // namespace {NAMESPACE}"]
+    lines += [
+        "}  // namespace",
+        "",
+        *write_registrations(own, with_meta),
+        f"}}  // namespace {NAMESPACE}",
+    ]
     text = "\n".join(lines) + "\n"
     if "at::native::result_type(" in text:
         text = text.replace(GUARD, f"{GUARD}#include <ATen/native/TypeProperties.h>\n", 1)
     return text
 
 
-def absent_kernel(entry: Entry) -> list[str]:
+def write_absent_kernel(entry: Entry) -> list[str]:
     """Return what stands for an aclop kernel until a file defines it."""
     declared = signature(entry)
     head = flow(
@@ -157,13 +162,13 @@ def wrapper(entry: Entry, code: OperatorCode) -> list[str]:
     if tensors:
         guard = Locals(entry.schema).fresh("guard")
         body = [f"const c10::OptionalDeviceGuard {guard}(at::device_of({safe(tensors[0].name)}));"]
-    values = [passed(argument, entry) for argument in entry.schema.arguments]
+    values = [pass_argument(argument, entry) for argument in entry.schema.arguments]
     before = "" if code.result == "void" else "return "
     body += flow(f"{before}{entry.kernels[0]}::{signature(entry).name}(", values, ");")
     return [*code.function(code.result, f"{code.name}_npu", body), ""]
 
 
-def passed(argument: Argument, entry: Entry) -> str:
+def pass_argument(argument: Argument, entry: Entry) -> str:
     """Return an argument as the function of the kernel takes it."""
     name, kind = safe(argument.name), argument.type
     if argument.is_written and kind.is_tensor and not kind.optional:
@@ -179,7 +184,7 @@ def passed(argument: Argument, entry: Entry) -> str:
     return f"{name}.guard_int({HERE})"
 
 
-def registered(
+def write_registrations(
     own: Sequence[tuple[Entry, OperatorCode]], with_meta: Sequence[OperatorCode]
 ) -> list[str]:
     """Return schemas and registrations.

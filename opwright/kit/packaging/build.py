@@ -144,7 +144,7 @@ def build_wheel(request: Request, progress: Progress) -> Built:
     )
     library = compile_library(builder, request, sources, progress)
     package = project.package
-    files = shipped(sources.files, package)
+    files = find_shipped(sources.files, package)
     name = json.loads(sources.files[f"{package}/metadata.json"])["library"]
     if builder.stable_abi:
         with progress.step("verify", f"{name}: only the stable ABI"):
@@ -166,14 +166,14 @@ def generate(project: Project, progress: Progress) -> Sources:
         declared = len(sources.facts.declaration.operators)
         derived = len(sources.facts.operators) - declared
         detail.text = (
-            f"{project.declaration.name}: {counted(declared, 'operator')}, {derived} derived"
+            f"{project.declaration.name}: {write_count(declared, 'operator')}, {derived} derived"
         )
     for note in sources.notes:
         progress.note(note)
     with progress.step("generate", "") as detail:
         changes = write_tree(project.generated, sources.files)
         number = len(changes.written) + len(changes.removed)
-        detail.text = f"{counted(len(sources.files), 'file')}, {number} changed"
+        detail.text = f"{write_count(len(sources.files), 'file')}, {number} changed"
         detail.from_cache = not changes
     if project.options.stable_abi:
         for limit in stable_limits(sources.facts):
@@ -181,7 +181,7 @@ def generate(project: Project, progress: Progress) -> Sources:
     return sources
 
 
-def counted(number: int, what: str) -> str:
+def write_count(number: int, what: str) -> str:
     """Write a number of things."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -215,7 +215,7 @@ def compile_library(
     except CompilerFailure as failure:
         log = project.root / LOG
         write_log(log, failure)
-        places = declared_places(sources.facts)
+        places = find_declared_places(sources.facts)
         raise describe(
             failure, builder.sources, places, log, lambda file: render(file, project)
         ) from failure
@@ -253,7 +253,7 @@ def write_log(log: Path, failure: CompilerFailure) -> None:
         ) from error
 
 
-def declared_places(facts: SetFacts) -> Mapping[str, str]:
+def find_declared_places(facts: SetFacts) -> Mapping[str, str]:
     """Return by an operator's identifier in C++ its name and the place of its declaration."""
     namespace = facts.declaration.namespace
     places = {each.name: each.operator.place for each in facts.operators}
@@ -263,7 +263,7 @@ def declared_places(facts: SetFacts) -> Mapping[str, str]:
     }
 
 
-def shipped(files: Mapping[str, str], package: str) -> dict[str, bytes]:
+def find_shipped(files: Mapping[str, str], package: str) -> dict[str, bytes]:
     """Return the files of a package that go into its wheel."""
     return {
         path: text.encode()
@@ -326,8 +326,8 @@ def build_plugin(request: Request, progress: Progress) -> Built:
         files = plugin_files(project, sources)
         changes = write_tree(project.root / PLUGIN, files)
         check_alone(project, project.root / PLUGIN)
-        detail.text = f"{counted(len(files), 'file')} in {PLUGIN}"
+        detail.text = f"{write_count(len(files), 'file')} in {PLUGIN}"
         detail.from_cache = not changes
-    content = shipped(files, project.package)
+    content = find_shipped(files, project.package)
     metadata = metadata_of(files["pyproject.toml"])
     return finish(request.out, content, metadata, Tag.of("pure"), progress)

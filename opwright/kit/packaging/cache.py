@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from opwright.lock import locked
+from opwright.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,7 +71,7 @@ def obtain(
     found = look()
     if found is None or state(found) != "whole":
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f"{key}.lock"):
+        with hold_lock(folder / f"{key}.lock"):
             found = look()  # another process may have been first
             before = "missing" if found is None else state(found)
             if found is None or before != "whole":
@@ -82,12 +82,12 @@ def obtain(
                 finally:
                     private.unlink(missing_ok=True)
                 return Obtained(file=place, from_cache=False, was_damaged=before == "damaged")
-    for file in (found, checked(found)):
+    for file in (found, find_digest_file(found)):
         mark_used(file)
     return Obtained(file=found, from_cache=True)
 
 
-def checked(file: Path) -> Path:
+def find_digest_file(file: Path) -> Path:
     """Return where a file's SHA-256 is."""
     return file.with_name(f"{file.name}{CHECKED}")
 
@@ -95,7 +95,7 @@ def checked(file: Path) -> Path:
 def state(file: Path) -> Literal["whole", "damaged", "missing"]:
     """Compare a file with its SHA-256; without that it is as good as missing."""
     try:
-        wanted = checked(file).read_bytes()
+        wanted = find_digest_file(file).read_bytes()
         return "whole" if sha256(file) == wanted else "damaged"
     except FileNotFoundError:
         return "missing"
@@ -112,9 +112,9 @@ def publish(private: Path, place: Path) -> None:
     try:
         new.write_bytes(sha256(private))
         # The old one goes first: a process that is killed in between leaves a miss, no damage.
-        checked(place).unlink(missing_ok=True)
+        find_digest_file(place).unlink(missing_ok=True)
         private.replace(place)
-        new.replace(checked(place))
+        new.replace(find_digest_file(place))
     finally:
         new.unlink(missing_ok=True)
 

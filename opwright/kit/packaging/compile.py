@@ -154,7 +154,7 @@ def compile_unit(builder: Builder, source: Path) -> Compiled:
         builder.toolchain.compiler_version,
         source.name,
         source.read_bytes(),
-        *(portable(argument, builder) for argument in arguments),
+        *(make_portable(argument, builder) for argument in arguments),
     )
     record = builder.cache / f"{identity}.headers"
 
@@ -218,7 +218,7 @@ def check_made(
         )
 
 
-def portable(argument: str, builder: Builder) -> str:
+def make_portable(argument: str, builder: Builder) -> str:
     """Replace folders in an argument by their names."""
     for name, folder in builder.roots().items():
         argument = re.sub(rf"{re.escape(str(folder))}(?=$|[/=])", f"<{name}>", argument)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from opwright.kit.emit.options import EmitOptions
     from opwright.project.config import Project
 
-__all__ = ["HAND_WRITTEN", "Sources", "hand_written", "read_sources"]
+__all__ = ["HAND_WRITTEN", "Sources", "find_hand_written", "read_sources"]
 
 HAND_WRITTEN = "csrc"
 SUFFIXES = frozenset({".cpp", ".h", ".hpp", ".inc"})
@@ -85,7 +85,7 @@ def read_sources(project: Project, options: EmitOptions, *, cpp: bool = True) ->
         if options.stable_abi:
             check_stable_limits(facts)
         emitted = emit_all(facts, options) if cpp else emit_package(facts, options)
-    files = {**emitted, **hand_written(project.root)} if cpp else emitted
+    files = {**emitted, **find_hand_written(project.root)} if cpp else emitted
     return Sources(facts=facts, files=files, notes=(*map(str, warnings), *left_out))
 
 
@@ -119,7 +119,7 @@ def check_stable_limits(facts: SetFacts) -> None:
         raise StableAbiLimitsError(where=facts.declaration.source.name, errors=errors)
 
 
-def hand_written(root: Path) -> Mapping[str, str]:
+def find_hand_written(root: Path) -> Mapping[str, str]:
     """Return the C++ that stands in the project itself, by its path in the generated tree."""
     folder = root / HAND_WRITTEN
     return {

@@ -9,7 +9,7 @@ import typer
 
 from opwright.command_line.options import ForTorch  # noqa: TC001 - Typer reads it
 from opwright.command_line.output import Json, print_json
-from opwright.command_line.waiting import waiting
+from opwright.command_line.waiting import show_waiting
 
 if TYPE_CHECKING:
     from opwright.kit.packaging.emitted_tree import Sources
@@ -39,7 +39,7 @@ def gen(
 
     project = retarget(read_project(folder), torch)
     act = compare_tree if check else write_tree
-    with waiting("deriving"):
+    with show_waiting("deriving"):
         sources = read_sources(project, project.options)
     for note in sources.notes:
         typer.echo(note, err=True)

@@ -135,7 +135,7 @@ def describe(
     """
     found = first_error(failure.output, sources, failure.source.parent)
     if found is None:
-        return without_place(failure, log, names)
+        return report_without_place(failure, log, names)
     text = found.file.read_text(encoding="utf-8", errors="replace")
     operator = operator_of(text.splitlines(), found.line, declared)
     where = f"{names(found.file)}:{found.line}"
@@ -149,7 +149,7 @@ def describe(
     )
 
 
-def without_place(
+def report_without_place(
     failure: CompilerFailure, log: Path, names: Callable[[Path], str]
 ) -> CompileError:
     """Return the error for a failure that no line of a source caused."""

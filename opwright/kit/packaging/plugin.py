@@ -173,7 +173,7 @@ def check_alone(project: Project, folder: Path) -> None:
     PluginError
         OPW-B020.
     """
-    with lazy_torch(), without_project(project.root):
+    with lazy_torch(), hide_project(project.root):
         try:
             run_file(folder / project.package / DECLARATION)
         except DeclarationFileError as error:
@@ -181,7 +181,7 @@ def check_alone(project: Project, folder: Path) -> None:
 
 
 @contextmanager
-def without_project(root: Path) -> Iterator[None]:
+def hide_project(root: Path) -> Iterator[None]:
     """Take a project's folder from Python's path."""
     before = list(sys.path)
     sys.path[:] = [entry for entry in before if entry and Path(entry).resolve() != root]

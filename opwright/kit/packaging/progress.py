@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from opwright.command_line.waiting import waiting
+from opwright.command_line.waiting import show_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ class Progress:
     def running(self, text: str) -> Iterator[None]:
         """Show what runs, on a terminal: that of the steps, or else standard error."""
         shown = self.console is not None and self.console.is_terminal
-        with self.console.status(Text(text)) if self.console and shown else waiting(text):
+        with self.console.status(Text(text)) if self.console and shown else show_waiting(text):
             yield
 
     def note(self, text: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["Needed", "check_stable", "needed_libraries", "needed_symbols"]
+__all__ = ["Needed", "check_stable", "read_needed_libraries", "read_needed_symbols"]
 
 STABLE = re.compile(r"(?:aoti_torch|torch)_\w+")
 RUNTIME = re.compile(r"(?:GLIBC|GLIBCXX|CXXABI|GCC|LIBC)_")
@@ -54,7 +54,7 @@ class Needed:
         return STABLE.fullmatch(self.name) is not None or self.name in STARTUP
 
 
-def needed_symbols(library: Path) -> tuple[Needed, ...]:
+def read_needed_symbols(library: Path) -> tuple[Needed, ...]:
     """Return the undefined dynamic symbols, sorted."""
     with library.open("rb") as file:
         elf = ELFFile(file)
@@ -85,7 +85,7 @@ def version_names(elf: ELFFile) -> dict[int, str]:
     }
 
 
-def needed_libraries(library: Path) -> tuple[str, ...]:
+def read_needed_libraries(library: Path) -> tuple[str, ...]:
     """Return the libraries that are loaded with it."""
     with library.open("rb") as file:
         dynamic = ELFFile(file).get_section_by_name(".dynamic")
@@ -106,17 +106,17 @@ def check_stable(library: Path, name: str) -> None:
     SymbolsError
         OPW-B016, with all symbols that are not of it.
     """
-    symbols = [each.name for each in needed_symbols(library) if not each.is_stable]
-    others = [each for each in needed_libraries(library) if not LIBRARIES.match(each)]
+    symbols = [each.name for each in read_needed_symbols(library) if not each.is_stable]
+    others = [each for each in read_needed_libraries(library) if not LIBRARIES.match(each)]
     if symbols or others:
-        found = [*demangled(symbols), *(f"the library {each}" for each in others)]
+        found = [*demangle(symbols), *(f"the library {each}" for each in others)]
         raise SymbolsError(
             where=name,
             got=f"{len(found)} that are not of it:\n" + "\n".join(f"    {each}" for each in found),
         )
 
 
-def demangled(names: Sequence[str]) -> Iterable[str]:
+def demangle(names: Sequence[str]) -> Iterable[str]:
     """Return names of C++ as a person reads them, where the tool for that is installed."""
     program = shutil.which("c++filt")
     if program is None or not names:

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from opwright import __version__
 from opwright.kit.packaging.errors import PackageError, WheelError
-from opwright.lock import locked
+from opwright.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,14 +87,14 @@ class Tag:
         return f"{self.python}-{self.abi}-{self.platform}"
 
 
-def normalized(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a distribution's name as it stands in file names."""
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def wheel_name(metadata: Metadata, tag: Tag) -> str:
     """Return a wheel's file name."""
-    return f"{normalized(metadata.name)}-{metadata.version}-{tag}.whl"
+    return f"{normalize_name(metadata.name)}-{metadata.version}-{tag}.whl"
 
 
 def archive_time(environ: Mapping[str, str]) -> tuple[int, int, int, int, int, int]:
@@ -126,7 +126,7 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
         OPW-B018, OPW-B019.
     """
     moment = archive_time(os.environ)
-    about = f"{normalized(metadata.name)}-{metadata.version}.dist-info"
+    about = f"{normalize_name(metadata.name)}-{metadata.version}.dist-info"
     is_pure = "true" if tag.platform == "any" else "false"
     generator = f"Wheel-Version: 1.0\nGenerator: opwright {__version__}\n"
     contents = {
@@ -138,7 +138,7 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
     place = folder / wheel_name(metadata, tag)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
+        with hold_lock(folder):
             # The lock makes it ours, so what a killed process left is removed.
             new = folder / f".{place.name}{TEMPORARY}"
             new.unlink(missing_ok=True)  # a link of this name is not followed either
@@ -170,7 +170,7 @@ def archive(
 def record(contents: Mapping[str, bytes], name: str) -> bytes:
     """Return the list of a wheel's files with digests; its own line, of this name, has none."""
     lines = [
-        f"{quoted(path)},sha256={url_digest(content)},{len(content)}\n"
+        f"{quote(path)},sha256={url_digest(content)},{len(content)}\n"
         for path, content in contents.items()
     ]
     return "".join([*lines, f"{name},,\n"]).encode()
@@ -181,6 +181,6 @@ def url_digest(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def quoted(path: str) -> str:
+def quote(path: str) -> str:
     """Return a path as a field of comma-separated values."""
     return '"{}"'.format(path.replace('"', '""')) if re.search(r'[",\n]', path) else path

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from opwright.kit.emit.header import is_edited
 from opwright.kit.packaging.errors import EditedFilesError, WriteError
 from opwright.kit.packaging.inside import check_inside, is_inside, refuse_link
-from opwright.lock import locked
+from opwright.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -81,7 +81,7 @@ def write_tree(folder: Path, files: Mapping[str, str]) -> Changes:
         refuse_link(folder)
         refuse_link(folder / LOCK)
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / LOCK):
+        with hold_lock(folder / LOCK):
             manifest = read_manifest(folder)
             changes = difference(folder, contents, manifest)
             apply(folder, contents, changes, manifest)

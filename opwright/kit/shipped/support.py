@@ -31,13 +31,14 @@ IMAGES = 4  # axes of the smallest tensor with channels: batch, channels, height
 
 @dataclass(frozen=True)
 class Spec:
-    """A tensor of random values between two bounds."""
+    """A tensor of random values between two bounds, or of given ones."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
     low: float | None = None
     high: float | None = None
     layout: str = "contiguous"
+    values: tuple[Any, ...] | None = None
 
 
 def tensor(
@@ -46,9 +47,10 @@ def tensor(
     low: float | None = None,
     high: float | None = None,
     layout: str = "contiguous",
+    values: tuple[Any, ...] | None = None,
 ) -> Spec:
     """Describe a tensor; bounds are -1 to 1 for floating-point values, 0 to 9 for integers."""
-    return Spec(shape, dtype, low, high, layout)
+    return Spec(shape, dtype, low, high, layout, values)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,9 @@ def made(value: Any, device: str, generator: torch.Generator) -> Any:  # noqa: A
 
 
 def drawn(spec: Spec, generator: torch.Generator) -> torch.Tensor:
-    """Return a tensor of random values."""
+    """Return a tensor of random values, or of those that are given."""
+    if spec.values is not None:
+        return torch.tensor(spec.values).reshape(spec.shape).to(spec.dtype)
     if spec.dtype is torch.bool:
         return torch.randint(0, 2, spec.shape, generator=generator).bool()
     if spec.dtype.is_floating_point or spec.dtype.is_complex:

@@ -73,7 +73,7 @@ def out_variant(subject: Subject) -> Iterator[OpwrightError]:
         )
 
 
-def shared(subject: Subject) -> Iterator[OpwrightError]:
+def check_shared(subject: Subject) -> Iterator[OpwrightError]:
     """Check that no two results are one argument."""
     sets = [result.alias.name for result in subject.schema.results if result.alias is not None]
     if len(set(sets)) < len(sets):
@@ -98,4 +98,4 @@ def result_names(subject: Subject) -> Iterator[OpwrightError]:
             )
 
 
-RULES = (in_place_name, views, out_variant, shared, result_names)
+RULES = (in_place_name, views, out_variant, check_shared, result_names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.errors import counted, first_of, nearest_first
+from opwright.errors import first_of, sort_nearest_first, write_count
 from opwright.kit.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
 from opwright.kit.declare.errors import FieldError, UnknownNameError
 from opwright.kit.validate.errors import (
@@ -20,7 +20,7 @@ from opwright.kit.validate.errors import (
     NotDifferentiableError,
     OutVariantBackwardError,
 )
-from opwright.kit.validate.subject import bare
+from opwright.kit.validate.subject import write_without_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,12 +75,11 @@ def gradients_of(names: Sequence[str], subject: Subject) -> Iterator[OpwrightErr
     known = subject.differentiable_inputs()
     for name in names:
         if name not in subject.arguments:
-            allowed = nearest_first(name, known)
             fix = "name a tensor argument"
-            yield UnknownNameError(where=where, got=repr(name), allowed=allowed, fix=fix)
+            yield UnknownNameError(where=where, got=repr(name), allowed=known, near=name, fix=fix)
         elif name not in known:
             got = f"{name!r}, {describe(name, subject)}"
-            yield NotDifferentiableError(where=where, got=got, allowed=nearest_first(name, known))
+            yield NotDifferentiableError(where=where, got=got, allowed=known, near=name)
 
 
 def describe(name: str, subject: Subject) -> str:
@@ -100,7 +99,8 @@ def of_function(given: BackwardFunction, subject: Subject) -> Iterator[OpwrightE
             yield UnknownNameError(
                 where=subject.where("backward, saves"),
                 got=repr(name),
-                allowed=nearest_first(name, known),
+                allowed=known,
+                near=name,
                 fix="save an argument or an output",
             )
     yield from gradients_from(given.outputs, subject)
@@ -114,21 +114,21 @@ def of_function(given: BackwardFunction, subject: Subject) -> Iterator[OpwrightE
         signature.bind(*expected)
     except TypeError as error:
         gradients, saves = (
-            counted(len(outputs), "gradient"),
-            counted(len(given.saves), "saved value"),
+            write_count(len(outputs), "gradient"),
+            write_count(len(given.saves), "saved value"),
         )
         yield BackwardParametersError(
             where=where,
-            got=f"{bare(signature)}: {error}",
+            got=f"{write_without_annotations(signature)}: {error}",
             allowed=[f"({', '.join(expected)})"],
             fix=f"take {' and '.join(part for part in (gradients, saves) if part)}",
         )
     inputs = given.inputs or subject.differentiable_inputs()
-    for count in returned(given):
+    for count in find_returned(given):
         if count != len(inputs):
             yield GradientCountError(
                 where=where,
-                got=f"a return of {counted(count, 'gradient')}",
+                got=f"a return of {write_count(count, 'gradient')}",
                 allowed=[f"{len(inputs)}: {', '.join(inputs)}"],
             )
 
@@ -139,16 +139,17 @@ def gradients_from(names: Sequence[str], subject: Subject) -> Iterator[OpwrightE
     known = subject.differentiable_outputs()
     for name in names:
         if name not in known:
-            allowed = nearest_first(name, known)
             if name in {output.name for output in subject.outputs()}:
                 got = f"{name!r}, {describe(name, subject)}"
-                yield NotDifferentiableError(where=where, got=got, allowed=allowed)
+                yield NotDifferentiableError(where=where, got=got, allowed=known, near=name)
             else:
                 fix = "name an output"
-                yield UnknownNameError(where=where, got=repr(name), allowed=allowed, fix=fix)
+                yield UnknownNameError(
+                    where=where, got=repr(name), allowed=known, near=name, fix=fix
+                )
 
 
-def returned(given: BackwardFunction) -> tuple[int, ...]:
+def find_returned(given: BackwardFunction) -> tuple[int, ...]:
     """Return the numbers of values that `return a, b` statements have, each once.
 
     Other returns, and functions without source, show nothing here: they are counted when they run.
@@ -202,26 +203,26 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
     yield from names_in(node, where, subject)
     operators = subject.declared
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and (name := called(each)) is not None:
+        if isinstance(each, ast.Call) and (name := find_called(each)) is not None:
             if name in operators:
                 yield from arguments_of(each, operators[name], where)
             elif isinstance(each.func, ast.Name):
                 yield FormulaCallError(
                     where=where,
                     got=f"{name}(...)",
-                    allowed=first_of(nearest_first(name, operators), MOST_NAMED),
+                    allowed=first_of(sort_nearest_first(name, operators), MOST_NAMED),
                     fix="call an operator of the set, or write a backward function",
                 )
     count = gradients_in(node, operators)
     if count is not None and count != len(inputs):
         yield GradientCountError(
             where=where,
-            got=counted(count, "gradient") or "no gradient",
+            got=write_count(count, "gradient") or "no gradient",
             allowed=[f"{len(inputs)}: {', '.join(inputs)}"],
         )
 
 
-def called(node: ast.Call) -> str | None:
+def find_called(node: ast.Call) -> str | None:
     """Return the name of what is called: f, or f.overload; None for anything else."""
     match node.func:
         case ast.Name(name):
@@ -237,7 +238,7 @@ def gradients_in(node: ast.expr, operators: Mapping[str, Operator]) -> int | Non
         case ast.Tuple(elements):
             return len(elements)
         case ast.Call():
-            operator = operators.get(called(node) or "")
+            operator = operators.get(find_called(node) or "")
             return None if operator is None else len(operator.schema.results)
         case ast.BinOp() | ast.UnaryOp() | ast.Name():
             return 1
@@ -266,7 +267,8 @@ def names_in(node: ast.expr, where: str, subject: Subject) -> Iterator[OpwrightE
         yield UnknownNameError(
             where=where,
             got=repr(each.id),
-            allowed=nearest_first(each.id, known - {"grads", "result"}),
+            allowed=known - {"grads", "result"},
+            near=each.id,
             fix="name an argument, an output or a gradient",
         )
 

@@ -1,7 +1,7 @@
 """Rules for what is passed to the aclnn function: each value as its C type.
 
 What a value can be passed as is what the live tier's native reader accepts
-(native/live/plan_reader.cpp), and the built tier's adapter with it.
+(native/live/plan/plan_reader.cpp), and the built tier's adapter with it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from opwright.aclnn.known import known_parameters
+from opwright.aclnn.known import find_known_parameters
 from opwright.aclnn.prototype import Prototype, derive
 from opwright.aclnn.signature import CType
 from opwright.kit.declare.call import (
@@ -22,7 +22,7 @@ from opwright.kit.declare.call import (
 )
 from opwright.kit.declare.rules import DtypeArgument
 from opwright.kit.declare.schema import Base
-from opwright.kit.validate.call import actuals, describe, in_order, source_name, type_of
+from opwright.kit.validate.call import actuals, derive_order, describe, source_name, type_of
 from opwright.kit.validate.errors import NullByValueError, PassedTypeError, SharedFunctionError
 from opwright.kit.validate.subject import subjects
 
@@ -76,14 +76,14 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
     call = subject.operator.call
     if call is False:
         return
-    listed = actuals(subject) or in_order(subject)
+    listed = actuals(subject) or derive_order(subject)
     function = function_name(call, subject.schema.name)
-    known = known_parameters(function) or ()
+    known = find_known_parameters(function) or ()
     types = [each.ctype for each in known] if len(known) == len(listed) else [None] * len(listed)
     for actual, of_function in zip(listed, types, strict=True):
         where = subject.where(f"aclnn, parameter {describe(actual)!r}")
         ctype = actual.ctype or of_function
-        can = possible(actual, subject)
+        can = find_possible(actual, subject)
         if can is None:
             continue  # its name is unknown
         if not can:
@@ -94,7 +94,7 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
             )
         elif ctype is not None and ctype not in can:
             whose = ctype.value if actual.ctype else f"{ctype.value} of {function}"
-            got = f"{whose} for {what(actual, subject)}"
+            got = f"{whose} for {describe_value(actual, subject)}"
             fix = None if actual.ctype else f"pass what {function} takes at this place"
             allowed = [each.value for each in can]
             yield PassedTypeError(where=where, got=got, allowed=allowed, fix=fix)
@@ -103,7 +103,7 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
             yield from null_by_value(actual, ctype or can[0], subject, where)
 
 
-def what(actual: Actual, subject: Subject) -> str:
+def describe_value(actual: Actual, subject: Subject) -> str:
     """Describe what is passed."""
     match actual.source:
         case Literal(value):
@@ -116,7 +116,7 @@ def what(actual: Actual, subject: Subject) -> str:
             return f"{type_of(name, subject)} {name}"
 
 
-def possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
+def find_possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
     """Return the C types that a parameter can have; None if it names nothing."""
     match actual.source:
         case Literal(value):
@@ -127,10 +127,10 @@ def possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
             return (CType.INT64, CType.UINT64)
         case Named(name):
             value_type = type_of(name, subject)
-            return None if value_type is None else passed_as(value_type)
+            return None if value_type is None else find_passable(value_type)
 
 
-def passed_as(value_type: ValueType) -> tuple[CType, ...]:
+def find_passable(value_type: ValueType) -> tuple[CType, ...]:
     """Return the C types that a value can be passed as."""
     if value_type.base is Base.SYMBOOL and value_type.is_list:
         return ()  # its elements may be nodes of a graph, and nothing reads them
@@ -171,7 +171,7 @@ def null_by_value(
     if not isinstance(source, Named) or ctype.is_pointer:
         return
     value_type = type_of(source.name, subject)
-    if decided_by_output(source.name, subject):
+    if is_decided_by_output(source.name, subject):
         return
     if value_type is not None and value_type.optional and source.otherwise is None:
         fix = f"say what stands for None: {describe(actual)} or 0"
@@ -182,7 +182,7 @@ def null_by_value(
         )
 
 
-def decided_by_output(name: str, subject: Subject) -> bool:
+def is_decided_by_output(name: str, subject: Subject) -> bool:
     """Return whether the derived call passes the dtype of an output in place of an argument."""
     call = subject.operator.call
     is_written = call is not None and call is not False and call.actuals is not None
@@ -205,7 +205,7 @@ def check_shared_functions(declaration: Declaration) -> Iterator[tuple[Place, Op
             continue
         error = SharedFunctionError(
             where=subject.where("aclnn"),
-            got=f"{function}({listed_types(types)}), and {function}({listed_types(known)}) from "
+            got=f"{function}({write_types(types)}), and {function}({write_types(known)}) from "
             f"{first.operator.name} at {first.operator.place}",
             fix=f'name another function for one of them: aclnn="{own_function(subject)}"',
         )
@@ -222,7 +222,7 @@ def own_function(subject: Subject) -> str:
     return f"aclnn{'Inplace' * is_in_place}{camel_case(f'{schema.name}_{schema.overload}')}"
 
 
-def listed_types(types: tuple[CType, ...]) -> str:
+def write_types(types: tuple[CType, ...]) -> str:
     """Write the types of a C function's parameters."""
     return ", ".join(ctype.value for ctype in types)
 
@@ -235,18 +235,18 @@ def signature_of(subject: Subject) -> tuple[CType, ...] | None:
     """
     operator = subject.operator
     call = operator.call
-    if call is False or known_parameters(function_name(call, subject.schema.name)) is not None:
+    if call is False or find_known_parameters(function_name(call, subject.schema.name)) is not None:
         return None
     listed = actuals(subject)
     if not listed:
         if isinstance(operator.prototype, Prototype):
             return tuple(parameter.ctype for parameter in derive(operator.prototype).parameters)
-        listed = in_order(subject)
+        listed = derive_order(subject)
         if operator.prototype is not False:  # the order of CANN's generator: inputs come first
             listed = tuple(sorted(listed, key=lambda each: place_of(each, subject)))
     found = []
     for actual in listed:
-        can = possible(actual, subject)
+        can = find_possible(actual, subject)
         ctype = actual.ctype or (can[0] if can else None)
         if ctype is None:
             return None

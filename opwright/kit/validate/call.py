@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.aclnn.known import known_parameters
-from opwright.errors import nearest_first
+from opwright.aclnn.known import find_known_parameters
 from opwright.kit.declare.call import (
     Actual,
     DrawnFrom,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import ValueType
     from opwright.kit.validate.subject import Subject
 
-__all__ = ["RULES", "actuals", "describe", "in_order", "source_name", "type_of"]
+__all__ = ["RULES", "actuals", "derive_order", "describe", "source_name", "type_of"]
 
 
 def type_of(name: str, subject: Subject) -> ValueType | None:
@@ -90,7 +89,8 @@ def names(subject: Subject) -> Iterator[OpwrightError]:
                 yield UnknownNameError(
                     where=subject.where("aclnn"),
                     got=repr(name),
-                    allowed=nearest_first(name, subject.names()),
+                    allowed=subject.names(),
+                    near=name,
                     fix="name an argument or output of the schema, or write a constant",
                 )
 
@@ -102,7 +102,8 @@ def generator_name(source: DrawnFrom, subject: Subject) -> Iterator[OpwrightErro
         yield UnknownNameError(
             where=subject.where("aclnn"),
             got=f"{source.name}.{source.part}",
-            allowed=nearest_first(source.name, generators),
+            allowed=generators,
+            near=source.name,
             fix="name an argument of type Generator",
         )
 
@@ -113,16 +114,16 @@ def actuals(subject: Subject) -> tuple[Actual, ...]:
     return () if not call or call.actuals is None else call.actuals
 
 
-def computed(subject: Subject) -> Iterator[OpwrightError]:
+def check_computed(subject: Subject) -> Iterator[OpwrightError]:
     """Check that something computes the operator."""
     if subject.operator.call is False and subject.operator.reference is None:
         yield NoComputationError(where=subject.where("aclnn"), got="False, and no reference")
 
 
-def passed(subject: Subject) -> Iterator[OpwrightError]:
+def check_passed(subject: Subject) -> Iterator[OpwrightError]:
     """Check that outputs are passed, and arguments used."""
     call = subject.operator.call
-    if not call or call.actuals is None or any(names(subject)) or miscounted(call):
+    if not call or call.actuals is None or any(names(subject)) or has_wrong_count(call):
         return  # what is missing may be what is misspelt
     passed_names = {a.source.name for a in call.actuals if isinstance(a.source, Named)}
     for output in subject.outputs():
@@ -134,7 +135,7 @@ def passed(subject: Subject) -> Iterator[OpwrightError]:
                 fix=f"pass {output.name} where the function writes it",
             )
     of_dtypes = {a.source.name for a in call.actuals if isinstance(a.source, DtypeOf)}
-    used = passed_names | of_dtypes | used_by_rules(subject)
+    used = passed_names | of_dtypes | find_names_in_rules(subject)
     used |= {argument.name for argument in subject.schema.generators}  # check_generators reports
     yield from check_generators(call, subject)
     for argument in subject.schema.arguments:
@@ -163,9 +164,9 @@ def check_generators(call: Call, subject: Subject) -> Iterator[OpwrightError]:
             )
 
 
-def miscounted(call: Call) -> bool:
+def has_wrong_count(call: Call) -> bool:
     """Return whether a function of CANN has another number of parameters."""
-    known = known_parameters(call.function)
+    known = find_known_parameters(call.function)
     return known is not None and len(known) != len(call.actuals or ())
 
 
@@ -174,7 +175,7 @@ def text_of(call: Call) -> str:
     return f"{call.function}({', '.join(map(describe, call.actuals or ()))})"
 
 
-def used_by_rules(subject: Subject) -> set[str]:
+def find_names_in_rules(subject: Subject) -> set[str]:
     """Return the names in shape and dtype rules of outputs."""
     found: set[str] = set()
     for output in subject.new_outputs():
@@ -226,19 +227,19 @@ def source_name(actual: Actual) -> str:
             return source.name
 
 
-def known_function(subject: Subject) -> Iterator[OpwrightError]:
+def check_known_function(subject: Subject) -> Iterator[OpwrightError]:
     """Check the call of a function of CANN against its parameters."""
     call = subject.operator.call
     if call is False:
         return
     function = function_name(call, subject.schema.name)
-    known = known_parameters(function)
+    known = find_known_parameters(function)
     if known is None:
         return
     where = subject.where("aclnn")
-    listed = f"{function}({', '.join(map(written, known))})"
+    listed = f"{function}({', '.join(map(write_parameter, known))})"
     written_actuals = call.actuals if call else None
-    ordered = in_order(subject) if written_actuals is None else written_actuals
+    ordered = derive_order(subject) if written_actuals is None else written_actuals
     if len(ordered) != len(known):
         yield ParameterCountError(
             where=where,
@@ -247,7 +248,7 @@ def known_function(subject: Subject) -> Iterator[OpwrightError]:
             fix=in_place_fix(subject),
         )
         return
-    if misplaced(ordered, known):
+    if has_misplaced(ordered, known):
         got = f"{function}({', '.join(map(describe, ordered))})"
         yield ParameterOrderError(where=where, got=got, allowed=[listed])
         return
@@ -259,17 +260,17 @@ def in_place_fix(subject: Subject) -> str | None:
     """Return what to do if CANN has a function that works in place, and the author named none."""
     name = f"aclnnInplace{camel_case(subject.schema.name)}"
     is_named = bool(subject.operator.call)
-    if is_named or not subject.schema.mutated or known_parameters(name) is None:
+    if is_named or not subject.schema.mutated or find_known_parameters(name) is None:
         return None
     return f'name the function that works in place: aclnn="{name}"'
 
 
-def written(parameter: KnownParameter) -> str:
+def write_parameter(parameter: KnownParameter) -> str:
     """Write a parameter of a function of CANN."""
     return f"{parameter.ctype.value} {parameter.name}"
 
 
-def in_order(subject: Subject) -> tuple[Actual, ...]:
+def derive_order(subject: Subject) -> tuple[Actual, ...]:
     """Return what is passed where the author did not say: arguments, new outputs, out arguments."""
     sources: list[Named | DrawnFrom] = []
     for argument in subject.schema.arguments:
@@ -282,7 +283,7 @@ def in_order(subject: Subject) -> tuple[Actual, ...]:
     return tuple(Actual(source=source) for source in sources)
 
 
-def misplaced(ordered: Sequence[Actual], known: Sequence[KnownParameter]) -> bool:
+def has_misplaced(ordered: Sequence[Actual], known: Sequence[KnownParameter]) -> bool:
     """Return whether values have the names of parameters at other places."""
     places = {plain(parameter.name): index for index, parameter in enumerate(known)}
     passed_names = [plain(source_name(actual)) for actual in ordered]
@@ -312,4 +313,4 @@ def known_type(
         )
 
 
-RULES = (names, computed, passed, known_function)
+RULES = (names, check_computed, check_passed, check_known_function)

@@ -10,7 +10,7 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
+from opwright.errors import sort_nearest_first
 from opwright.kit.declare.schema import Base
 from opwright.kit.declare.schema_text import split
 from opwright.kit.validate.errors import DefaultError, UnregistrableTypeError
@@ -89,12 +89,12 @@ def check(argument: Argument, text: str, where: str) -> Iterator[OpwrightError]:
 def check_element(text: str, base: Base, where: str) -> Iterator[OpwrightError]:
     """Check a value that is no list."""
     words = WORDS.get(base, ())
-    if text not in words and not fits(text, base):
-        allowed = [*nearest_first(text, words), *([FORMS[base]] if base in FORMS else [])]
+    if text not in words and not is_fitting(text, base):
+        allowed = [*sort_nearest_first(text, words), *([FORMS[base]] if base in FORMS else [])]
         yield DefaultError(where=where, got=f"{text} for {base.value}", allowed=allowed)
 
 
-def fits(text: str, base: Base) -> bool:
+def is_fitting(text: str, base: Base) -> bool:
     """Return whether a text is a literal of a type."""
     try:
         value = ast.literal_eval(text)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.dtypes import DTYPES
 from opwright.kit.declare.errors import DtypeError, UnknownNameError
 from opwright.kit.declare.rules import (
@@ -27,7 +26,7 @@ from opwright.kit.validate.errors import (
     NoDtypeRuleError,
     ToleranceError,
 )
-from opwright.kit.validate.shapes import unknown
+from opwright.kit.validate.shapes import report_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +44,13 @@ def names(subject: Subject) -> Iterator[OpwrightError]:
     tensors |= {output.name for output in subject.new_outputs() if output.type.has_tensors}
     for name in subject.operator.dtypes:
         if name not in subject.names():
-            yield unknown(name, subject, subject.where("dtypes"))
+            yield report_unknown(name, subject, subject.where("dtypes"))
         elif name not in tensors:
             yield DtypeRuleError(
                 where=subject.where(f"dtype of {name!r}"),
                 got="a rule for what is no tensor",
-                allowed=nearest_first(name, tensors),
+                allowed=tensors,
+                near=name,
                 fix="give dtypes to tensors",
             )
 
@@ -141,8 +141,7 @@ def references(
                 yield DtypeError(where=where, got="an empty set", allowed=DTYPES, fix=fix)
             for dtype in listed:
                 if dtype not in DTYPES:
-                    allowed = nearest_first(dtype, DTYPES)
-                    yield DtypeError(where=where, got=repr(dtype), allowed=allowed)
+                    yield DtypeError(where=where, got=repr(dtype), allowed=DTYPES, near=dtype)
         case SameDtype(tensor):
             yield from tensor_name(tensor, subject, where, optional=optional)
         case Promoted(tensors):
@@ -172,14 +171,16 @@ def tensor_name(
         yield UnknownNameError(
             where=where,
             got=f"{name!r}, which may be None",
-            allowed=nearest_first(name, always),
+            allowed=always,
+            near=name,
             fix="name a tensor argument that is always there",
         )
     elif name not in always and name not in lists:
         yield UnknownNameError(
             where=where,
             got=repr(name),
-            allowed=nearest_first(name, [*always, *lists]),
+            allowed=[*always, *lists],
+            near=name,
             fix="name a tensor argument",
         )
 
@@ -195,7 +196,8 @@ def dtype_argument(name: str, subject: Subject, where: str) -> Iterator[Opwright
         yield UnknownNameError(
             where=where,
             got=repr(name),
-            allowed=nearest_first(name, dtypes),
+            allowed=dtypes,
+            near=name,
             fix="name an argument of type ScalarType or ScalarType?",
         )
 
@@ -223,9 +225,8 @@ def tolerances(subject: Subject) -> Iterator[OpwrightError]:
     for dtype, tolerance in subject.operator.tolerances.items():
         where = subject.where(f"tolerance for {dtype!r}")
         if dtype not in known:
-            allowed = nearest_first(dtype, known)
             fix = "name a dtype that the operator has"
-            yield ToleranceError(where=where, got=repr(dtype), allowed=allowed, fix=fix)
+            yield ToleranceError(where=where, got=repr(dtype), allowed=known, near=dtype, fix=fix)
         for label in ("rtol", "atol"):
             value = getattr(tolerance, label)
             if not (math.isfinite(value) and value >= 0):

@@ -350,7 +350,7 @@ class FormulaError(ValidationError):
 
     id = "OPW-D038"
     title = "not a formula"
-    usual_fix = 'write a call of an operator or arithmetic: "scale_backward(grad, x)", "grad * y"'
+    usual_fix = 'write a call of an operator or arithmetic: "rescale_backward(grad, x)", "grad * y"'
 
 
 class FormulaCallError(ValidationError):
@@ -509,4 +509,4 @@ class ReplacementError(ValidationError):
 
     id = "OPW-D056"
     title = "the replacement of a deprecated operator is not there"
-    usual_fix = "name an operator of the set, or another one with its namespace: other::scale"
+    usual_fix = "name an operator of the set, or another one with its namespace: other::rescale"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, get_args
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.errors import FieldError
 from opwright.kit.declare.operator import Autocast, Layout, Vmap
 from opwright.kit.validate.errors import (
@@ -78,7 +77,7 @@ def tags(subject: Subject) -> Iterator[OpwrightError]:
     for tag in subject.operator.tags:
         if tag not in TAGS:
             yield UnknownTagError(
-                where=subject.where("tags"), got=repr(tag), allowed=nearest_first(tag, TAGS)
+                where=subject.where("tags"), got=repr(tag), allowed=TAGS, near=tag
             )
         elif tag in NONDETERMINISTIC and subject.operator.deterministic:
             yield DeterminismError(
@@ -100,8 +99,8 @@ def deprecation(subject: Subject) -> Iterator[OpwrightError]:
     if space not in {"", subject.declaration.namespace} or (space and name in others):
         return
     got = f"{use!r}, the operator itself" if name == subject.operator.name else repr(use)
-    allowed = nearest_first(name, others)
-    yield ReplacementError(where=subject.where("deprecated, use"), got=got, allowed=allowed)
+    where = subject.where("deprecated, use")
+    yield ReplacementError(where=where, got=got, allowed=others, near=name)
 
 
 def words(subject: Subject) -> Iterator[OpwrightError]:
@@ -120,7 +119,8 @@ def words(subject: Subject) -> Iterator[OpwrightError]:
             yield FieldError(
                 where=subject.where(field),
                 got=repr(value),
-                allowed=nearest_first(str(value), allowed),
+                allowed=allowed,
+                near=str(value),
                 fix="use one of them",
             )
 

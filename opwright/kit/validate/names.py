@@ -31,7 +31,7 @@ RESERVED_OVERLOADS = frozenset({"default", "op", "op_overloads", "overloads"})
 RESERVED_ARGUMENTS = frozenset({"_mutable_op", "_all_bases", "_op_schema"})
 
 
-def reserved(subject: Subject) -> Iterator[OpwrightError]:
+def check_reserved(subject: Subject) -> Iterator[OpwrightError]:
     """Check names that only PyTorch may use."""
     overload = subject.schema.overload
     if overload in RESERVED_OVERLOADS or overload.startswith("__"):
@@ -41,7 +41,7 @@ def reserved(subject: Subject) -> Iterator[OpwrightError]:
             yield ReservedNameError(where=subject.where("argument"), got=repr(name))
 
 
-def functional(subject: Subject) -> Iterator[OpwrightError]:
+def check_functional(subject: Subject) -> Iterator[OpwrightError]:
     """Check the name of the functional twin."""
     name = subject.operator.functional
     if name is None:
@@ -90,7 +90,7 @@ def clashes(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
             yield operator.place, error
 
 
-def derived(subject: Subject) -> Iterator[OpwrightError]:
+def check_derived(subject: Subject) -> Iterator[OpwrightError]:
     """Check that derived operators do not have the names of declared ones."""
     for name, kind in names_of(subject).items():
         other = subject.declared.get(name)
@@ -170,5 +170,5 @@ def signature(schema: Schema) -> tuple[object, ...]:
     return (schema.arguments, results)
 
 
-RULES = (reserved, functional, derived)
+RULES = (check_reserved, check_functional, check_derived)
 SET_RULES = (namespace, clashes)

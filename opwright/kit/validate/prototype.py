@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.errors import counted, nearest_first
+from opwright.errors import write_count
 from opwright.kit.declare.schema import Base
 from opwright.kit.declare.values import drawn_names
 from opwright.kit.validate.errors import (
@@ -101,8 +101,8 @@ def compare(
     if len(names) != len(wanted):
         return PrototypeCountError(
             where=place(given, subject),
-            got=listed(names, what),
-            allowed=[f"{listed(wanted, what)}, as the schema has"],
+            got=write_list(names, what),
+            allowed=[f"{write_list(wanted, what)}, as the schema has"],
         )
     if in_other_order(names, wanted):
         return PrototypeOrderError(
@@ -113,9 +113,9 @@ def compare(
     return None
 
 
-def listed(names: Sequence[str], what: str) -> str:
+def write_list(names: Sequence[str], what: str) -> str:
     """Write how many there are, and their names."""
-    return f"{counted(len(names), what)}: {', '.join(names)}" if names else f"no {what}"
+    return f"{write_count(len(names), what)}: {', '.join(names)}" if names else f"no {what}"
 
 
 def inputs(
@@ -179,8 +179,7 @@ def attribute_of(
             allowed=["ATTR with a default"],
         )
     if attribute.name != argument.name:
-        allowed_names = nearest_first(attribute.name, [argument.name])
-        yield PrototypeNameError(where=where, got=repr(attribute.name), allowed=allowed_names)
+        yield PrototypeNameError(where=where, got=repr(attribute.name), allowed=[argument.name])
 
 
 def outputs(given: Prototype, subject: Subject) -> Iterator[OpwrightError]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.schema import Base
 from opwright.kit.validate.errors import ReferenceDefaultError, ReferenceParametersError
-from opwright.kit.validate.subject import bare
+from opwright.kit.validate.subject import write_without_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def parameters(subject: Subject) -> Iterator[OpwrightError]:
         bound = signature.bind(*positional, **{name: name for name in keywords})
     except TypeError as error:
         yield ReferenceParametersError(
-            where=where, got=f"{bare(signature)}: {error}", allowed=allowed
+            where=where, got=f"{write_without_annotations(signature)}: {error}", allowed=allowed
         )
         return
     swapped = [
@@ -57,7 +57,9 @@ def parameters(subject: Subject) -> Iterator[OpwrightError]:
     ]
     if swapped:
         name, given = swapped[0]
-        got = f"{bare(signature)}: its {name!r} would be the schema's {given!r}"
+        got = (
+            f"{write_without_annotations(signature)}: its {name!r} would be the schema's {given!r}"
+        )
         yield ReferenceParametersError(where=where, got=got, allowed=allowed)
 
 
@@ -88,13 +90,13 @@ def defaults(subject: Subject) -> Iterator[OpwrightError]:
                 got=f"{parameter.default!r}, and no default in the schema",
                 fix=f"remove it from the reference, or write it in the schema: {argument.name}=...",
             )
-        elif not same(parameter.default, argument):
+        elif not is_same(parameter.default, argument):
             yield ReferenceDefaultError(
                 where=where, got=repr(parameter.default), allowed=[argument.default]
             )
 
 
-def same(value: object, argument: Argument) -> bool:
+def is_same(value: object, argument: Argument) -> bool:
     """Return whether a default of Python is that of the schema."""
     wanted = default_value(argument)
     if isinstance(wanted, str) and argument.type.base in WORDS:

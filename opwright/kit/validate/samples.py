@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.dtypes import DTYPES
 from opwright.kit.declare.errors import FieldError, UnknownNameError
 from opwright.kit.declare.rules import Dims
@@ -82,7 +81,8 @@ def arguments(
             yield UnknownNameError(
                 where=subject.where(field),
                 got=repr(name),
-                allowed=nearest_first(name, subject.arguments),
+                allowed=subject.arguments,
+                near=name,
                 fix="name an argument of the schema",
             )
     for argument in subject.schema.arguments:
@@ -98,7 +98,7 @@ def value_of(
     value: Value, argument: Argument, subject: Subject, field: str
 ) -> Iterator[OpwrightError]:
     """Check the value of one argument."""
-    if not fits(value, argument.type):
+    if not is_fitting(value, argument.type):
         form = FORMS.get(argument.type.base, "a text")
         forms = [f"a list of {form}" if argument.type.is_list else form]
         forms += ["None"] if argument.type.optional else []
@@ -120,7 +120,7 @@ def render(value: Value) -> str:
     return repr(value)
 
 
-def fits(value: Value, value_type: ValueType) -> bool:
+def is_fitting(value: Value, value_type: ValueType) -> bool:
     """Return whether a value is of a type."""
     if value is None:
         return value_type.optional
@@ -152,7 +152,8 @@ def dtype_of(
         yield SampleValueError(
             where=subject.where(field),
             got=f"dtype {spec.dtype!r}",
-            allowed=nearest_first(spec.dtype, known),
+            allowed=known,
+            near=spec.dtype,
         )
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.kit.declare.errors import DeclarationError, UnknownNameError
 from opwright.kit.declare.rules import Dims, ShapeFunction
 from opwright.kit.declare.schema import Base
-from opwright.kit.expressions.read_conditions import read_condition, read_requirement
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import read_condition, read_requirement, resolve
 from opwright.kit.expressions.scope import Scope
 from opwright.kit.expressions.shape import (
     Binary,
@@ -29,7 +28,7 @@ from opwright.kit.validate.errors import (
     ResultTypeError,
     ShapeFunctionError,
 )
-from opwright.kit.validate.subject import bare
+from opwright.kit.validate.subject import write_without_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +40,14 @@ if TYPE_CHECKING:
     from opwright.kit.expressions.shape import Item
     from opwright.kit.validate.subject import Subject
 
-__all__ = ["RULES", "bound"]
+__all__ = ["RULES", "bind_patterns"]
 
 
-def bound(subject: Subject) -> tuple[Scope, list[DeclarationError]]:
+def bind_patterns(subject: Subject) -> tuple[Scope, list[DeclarationError]]:
     """Bind the patterns; those that cannot be bound are left out and their errors returned."""
     good: dict[str, Dims] = {}
     errors: list[DeclarationError] = []
-    scope = Scope(schema=subject.schema)
+    scope = Scope(arguments={a.name: a for a in subject.schema.arguments})
     where = subject.where()
     for argument in sorted(subject.tensors, key=lambda a: a.type.optional):
         rule = subject.operator.shapes.get(argument.name)
@@ -66,24 +65,26 @@ def names(subject: Subject) -> Iterator[OpwrightError]:
     """Check that shapes and layouts are given for values that the operator has."""
     for name in subject.operator.shapes:
         if name not in subject.names():
-            yield unknown(name, subject, subject.where("shapes"))
+            yield report_unknown(name, subject, subject.where("shapes"))
     tensors = [argument.name for argument in subject.schema.arguments if argument.type.has_tensors]
     for name in subject.operator.layouts:
         if name not in tensors:
             yield UnknownNameError(
                 where=subject.where("layouts"),
                 got=repr(name),
-                allowed=nearest_first(name, tensors),
+                allowed=tensors,
+                near=name,
                 fix="name a tensor argument",
             )
 
 
-def unknown(name: str, subject: Subject, where: str) -> UnknownNameError:
+def report_unknown(name: str, subject: Subject, where: str) -> UnknownNameError:
     """Return the error for a name that is neither that of an argument nor of an output."""
     return UnknownNameError(
         where=where,
         got=repr(name),
-        allowed=nearest_first(name, subject.names()),
+        allowed=subject.names(),
+        near=name,
         fix="name an argument or output of the schema",
     )
 
@@ -106,21 +107,21 @@ def patterns(subject: Subject) -> Iterator[OpwrightError]:
                 fix="give shapes to arguments that are one tensor",
             )
         elif argument.is_out and not isinstance(rule, Dims):
-            yield from resolved(rule, bound(subject)[0], subject, where)
+            yield from check_resolved(rule, bind_patterns(subject)[0], subject, where)
         elif not isinstance(rule, Dims):
             yield PatternError(where=where, got=f"{type(rule).__name__} for an argument")
-    yield from bound(subject)[1]
+    yield from bind_patterns(subject)[1]
 
 
 def outputs(subject: Subject) -> Iterator[OpwrightError]:
     """Check that each new output has a shape rule that can be resolved."""
     if subject.operator.call is False:
         return  # its reference makes the outputs
-    scope, _ = bound(subject)
+    scope, _ = bind_patterns(subject)
     for output in subject.new_outputs():
         where = subject.where(f"shape of {output.name!r}")
         if not output.type.is_tensor:
-            yield not_allocated(output, subject)
+            yield report_not_allocated(output, subject)
             continue
         rule = subject.operator.shapes.get(output.name)
         if rule is None:
@@ -129,10 +130,10 @@ def outputs(subject: Subject) -> Iterator[OpwrightError]:
                 fix = f'give its sizes: shapes={{"{output.name}": "N, D"}}'
                 yield NoShapeRuleError(where=where, got=got, fix=fix)
         else:
-            yield from resolved(rule, scope, subject, where)
+            yield from check_resolved(rule, scope, subject, where)
 
 
-def resolved(
+def check_resolved(
     rule: ShapeRule, scope: Scope, subject: Subject, where: str
 ) -> Iterator[OpwrightError]:
     """Check that the shape rule of an output can be resolved, and its sizes."""
@@ -149,7 +150,7 @@ def resolved(
             yield from sizes(item, scope, where)
 
 
-def not_allocated(output: Produced, subject: Subject) -> OpwrightError:
+def report_not_allocated(output: Produced, subject: Subject) -> OpwrightError:
     """Return the error for a result that no shape rule can describe."""
     if output.type.base is Base.TENSOR:
         return NoShapeRuleError(
@@ -171,7 +172,7 @@ def shape_function(rule: ShapeFunction, schema: Schema, where: str) -> Iterator[
     except TypeError as error:
         yield ShapeFunctionError(
             where=where,
-            got=f"{rule.function.__name__}{bare(signature)}: {error}",
+            got=f"{rule.function.__name__}{write_without_annotations(signature)}: {error}",
             allowed=[f"({', '.join(argument.name for argument in schema.arguments)})"],
         )
 
@@ -200,7 +201,7 @@ def sizes(item: Item, scope: Scope, where: str) -> Iterator[OpwrightError]:
 
 def element_of(name: str, index: int, scope: Scope, where: str) -> Iterator[OpwrightError]:
     """Check an index against the length of a list."""
-    argument = scope.schema.argument(name)
+    argument = scope.arguments.get(name)
     length = None if argument is None else argument.type.length
     if length is not None and not -length <= index < length:
         got = f"{name}[{index}], while {name!r} has {length} elements"
@@ -218,7 +219,7 @@ def axis_of(tensor: str, axis: int, scope: Scope, where: str) -> Iterator[Opwrig
 
 def requirements(subject: Subject) -> Iterator[OpwrightError]:
     """Check that requirements can be read."""
-    scope, _ = bound(subject)
+    scope, _ = bind_patterns(subject)
     for text in subject.operator.requires:
         try:
             read_requirement(text, scope, where=subject.where("requires"))
@@ -226,9 +227,9 @@ def requirements(subject: Subject) -> Iterator[OpwrightError]:
             yield error
 
 
-def unspecified(subject: Subject) -> Iterator[OpwrightError]:
+def check_unspecified(subject: Subject) -> Iterator[OpwrightError]:
     """Check that conditions can be read, and are about new tensors."""
-    scope, _ = bound(subject)
+    scope, _ = bind_patterns(subject)
     new = [output.name for output in subject.new_outputs() if output.type.has_tensors]
     for name, text in subject.operator.unspecified.items():
         where = subject.where(f"unspecified {name!r}")
@@ -236,7 +237,8 @@ def unspecified(subject: Subject) -> Iterator[OpwrightError]:
             yield UnknownNameError(
                 where=where,
                 got=repr(name),
-                allowed=nearest_first(name, new),
+                allowed=new,
+                near=name,
                 fix="name a result that is a new tensor",
             )
             continue
@@ -246,4 +248,4 @@ def unspecified(subject: Subject) -> Iterator[OpwrightError]:
             yield error
 
 
-RULES = (names, patterns, outputs, requirements, unspecified)
+RULES = (names, patterns, outputs, requirements, check_unspecified)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument, Schema
     from opwright.kit.declare.values import Produced
 
-__all__ = ["Subject", "bare", "subjects"]
+__all__ = ["Subject", "subjects", "write_without_annotations"]
 
 
-def bare(signature: inspect.Signature) -> str:
+def write_without_annotations(signature: inspect.Signature) -> str:
     """Write a signature without its annotations.
 
     >>> def f(x: int, *, y: float = 1.0) -> float: ...
-    >>> bare(inspect.signature(f))
+    >>> write_without_annotations(inspect.signature(f))
     '(x, *, y=1.0)'
     """
     empty = inspect.Parameter.empty

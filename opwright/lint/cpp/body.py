@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dataclasses import field as data_field
 from typing import TYPE_CHECKING, Any
 
-from opwright.lint.cpp.syntax import arguments, called, field, name_of, named, text
+from opwright.lint.cpp.syntax import arguments, field, name_called, name_of, select_named, text
 from opwright.lint.cpp.uses import PASSING, POINTERS, VIEWS, classify, is_aclnn, is_address, method
 from opwright.lint.definitions import Passed, Site, Use
 
@@ -91,7 +91,7 @@ class Body:
         kind = field(node, "type")
         if kind is None:
             return
-        for each in named(node):
+        for each in select_named(node):
             inner = field(each, "declarator") if each.type == "init_declarator" else each
             if inner is not None and inner.type == "identifier":
                 self.types[text(inner)] = text(kind)
@@ -103,14 +103,14 @@ class Body:
             "reference_declarator",
             "pointer_declarator",
         }:
-            declarator = next(iter(named(declarator)), None)
+            declarator = next(iter(select_named(declarator)), None)
         if declarator is None or value is None or declarator.type != "identifier":
             return
         name = text(declarator)
         if value.type in {"number_literal", "string_literal"}:
             self.constants.append(Site(self.source.place(declarator), text(value), about=name))
-        if value.type == "initializer_list" and len(named(value)) == 1:
-            value = named(value)[0]
+        if value.type == "initializer_list" and len(select_named(value)) == 1:
+            value = select_named(value)[0]
         self.bind(name, value)
 
     def assign(self, node: Node) -> None:
@@ -145,8 +145,8 @@ class Body:
             root, is_pointer = (None, False) if inner is None else self.root(inner)
             is_loaded = is_pointer and node.type != "cast_expression" and not is_address(node)
             return (None, False) if is_loaded else (root, is_pointer)
-        if node.type == "parenthesized_expression" and named(node):
-            return self.root(named(node)[0])
+        if node.type == "parenthesized_expression" and select_named(node):
+            return self.root(select_named(node)[0])
         if node.type == "binary_expression":
             left = field(node, "left")
             root, is_pointer = (None, False) if left is None else self.root(left)
@@ -234,7 +234,7 @@ class Body:
             if written.startswith("0x") or written.endswith("f"):
                 return ""
             return "double" if any(sign in written for sign in ".e") else ""
-        if node.type == "call_expression" and called(node) == "static_cast":
+        if node.type == "call_expression" and name_called(node) == "static_cast":
             function = field(node, "function")
             inner = None if function is None else field(function, "arguments")
             return "" if inner is None else text(inner).strip("<> ")

@@ -11,7 +11,16 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.functions import function_declarator
-from opwright.lint.cpp.syntax import Source, arguments, called, field, named, parse, text, walk
+from opwright.lint.cpp.syntax import (
+    Source,
+    arguments,
+    field,
+    name_called,
+    parse,
+    select_named,
+    text,
+    walk,
+)
 from opwright.lint.definitions import DeviceCall, DeviceFunction, Site
 
 if TYPE_CHECKING:
@@ -82,7 +91,7 @@ def read_function(node: Node, scope: str, source: Source) -> DeviceFunction | No
         name = inner or name
     parameters = tuple(
         last_word(each)
-        for each in named(field(declarator, "parameters"))
+        for each in select_named(field(declarator, "parameters"))
         if each.type in {"parameter_declaration", "optional_parameter_declaration"}
     )
     reader = Reader(source)
@@ -128,7 +137,7 @@ class Reader:
             if function.type == "field_expression":
                 self.method(node, function, given)
                 continue
-            name = called(node).rpartition("::")[2]
+            name = name_called(node).rpartition("::")[2]
             if name in COPIES:
                 self.store(node, given[0])
             elif name:
@@ -164,7 +173,7 @@ def words_of(node: Node) -> frozenset[str]:
 def root_of(node: Node) -> str:
     """Return the variable of gm, gm[i], this->gm[i]."""
     while node.type in {"subscript_expression", "parenthesized_expression"}:
-        inner = field(node, "argument") or next(iter(named(node)), None)
+        inner = field(node, "argument") or next(iter(select_named(node)), None)
         if inner is None:
             return ""
         node = inner

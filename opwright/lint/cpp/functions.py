@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.body import Body
-from opwright.lint.cpp.syntax import field, named, text
+from opwright.lint.cpp.syntax import field, select_named, text
 from opwright.lint.definitions import Function, Language, Parameter
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ def function_declarator(node: Node | None) -> Node | None:
     """Return the declarator with the parameters, below those of the returned pointer."""
     while node is not None and node.type in DECLARATORS:
         inner = field(node, "declarator")
-        node = inner or next(iter(named(node)), None)
+        node = inner or next(iter(select_named(node)), None)
     return node if node is not None and node.type == "function_declarator" else None
 
 
 def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
     """Return the parameters of a list."""
     found = []
-    for each in named(node):
+    for each in select_named(node):
         if each.type not in {"parameter_declaration", "optional_parameter_declaration"}:
             continue
         declarator, kind = field(each, "declarator"), field(each, "type")
@@ -91,7 +91,7 @@ def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
             while inner is not None and inner.type in DECLARATORS:
                 is_reference = is_reference or inner.type == "reference_declarator"
                 end = min(end, inner.start_byte)
-                inner = field(inner, "declarator") or next(iter(named(inner)), None)
+                inner = field(inner, "declarator") or next(iter(select_named(inner)), None)
             is_reference = is_reference or "reference" in declarator.type
             name = text(inner) if inner is not None and inner.type == "identifier" else ""
             end = min(end, declarator.start_byte)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from opwright.lint.cpp.functions import read_lambda
 from opwright.lint.cpp.syntax import (
     arguments,
-    called,
     field,
     literal,
+    name_called,
     name_of,
-    named,
+    select_named,
     text,
-    unwrapped,
+    unwrap,
     walk,
 )
 from opwright.lint.definitions import Definition, Implementation, Kernel, Language, Open
@@ -66,7 +66,7 @@ def is_block(node: Node, guards: tuple[Guard, ...]) -> Block | None:
     macro = field(declarator, "declarator")
     if macro is None or "TORCH_LIBRARY" not in text(macro):
         return None
-    given = [joined(each) for each in named(field(declarator, "parameters"))]
+    given = [join(each) for each in select_named(field(declarator, "parameters"))]
     name = text(macro)
     is_impl = "_IMPL" in name
     if len(given) != (3 if is_impl else 2):
@@ -82,7 +82,7 @@ def is_block(node: Node, guards: tuple[Guard, ...]) -> Block | None:
     )
 
 
-def joined(node: Node) -> str:
+def join(node: Node) -> str:
     """Return a macro's argument; CONCAT(_C, _ascend) is what it makes, _C_ascend."""
     plain = "".join(text(node).split())
     head, bracket, rest = plain.partition("(")
@@ -106,7 +106,9 @@ def read_block(block: Block, source: Source) -> Iterator[Definition | Implementa
                 yield read_impl(block, node, given, guards, source)
         elif any(text(each) == block.module for each in arguments(node)):
             yield Open(
-                namespace=block.namespace, place=source.place(node), what=f"{called(node)}(...)"
+                namespace=block.namespace,
+                place=source.place(node),
+                what=f"{name_called(node)}(...)",
             )
 
 
@@ -195,7 +197,7 @@ def read_impl(
     if len(given) > 2:  # noqa: PLR2004 - name, key, function
         key = read_key(given[1])
     last = given[-1]
-    if last.type == "call_expression" and called(last).endswith("dispatch"):
+    if last.type == "call_expression" and name_called(last).endswith("dispatch"):
         inner = arguments(last)
         if len(inner) == 2:  # noqa: PLR2004 - key, function
             key, last = read_key(inner[0]), inner[1]
@@ -221,7 +223,7 @@ def read_kernel(node: Node, source: Source) -> Kernel | None:
     """Return the function that an argument of m.def or m.impl is; None if it is none."""
     if node.type == "initializer_list":
         return None
-    plain = unwrapped(node)
+    plain = unwrap(node)
     if plain.type == "lambda_expression":
         return Kernel(name=None, function=read_lambda(plain, source))
     if plain.type in {"identifier", "qualified_identifier", "template_function"}:
@@ -229,7 +231,7 @@ def read_kernel(node: Node, source: Source) -> Kernel | None:
     if plain.type == "call_expression":
         for each, _ in walk(plain):
             if each.type == "template_argument_list":
-                inner = [unwrapped(one) for one in named(each)]
+                inner = [unwrap(one) for one in select_named(each)]
                 for one in inner:
                     if one.type in {"identifier", "qualified_identifier"}:
                         return Kernel(name=name_of(one), is_certain=False)

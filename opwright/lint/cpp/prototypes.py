@@ -79,7 +79,7 @@ def read_op_def(node: Node, source: Source) -> AclnnFunction | None:
     outputs: list[str] = []
     attributes: list[AclnnParameter] = []
     for each, _ in walk(body):
-        member = owned_call(each)
+        member = match_call(each)
         if member is None:
             continue
         given = arguments(each)
@@ -98,7 +98,7 @@ def read_op_def(node: Node, source: Source) -> AclnnFunction | None:
     return AclnnFunction(f"aclnn{text(name)}", parameters, source.place(name), len(inputs))
 
 
-def owned_call(node: Node) -> str | None:
+def match_call(node: Node) -> str | None:
     """Return Input, Output or Attr for `this->Input(...)` and `Input(...)`."""
     if node.type != "call_expression":
         return None

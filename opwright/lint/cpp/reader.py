@@ -55,7 +55,7 @@ def read_cpp(path: str, data: bytes) -> FileFacts:
     reader = Reader(source)
     reader.read(root)
     # The words of the device compiler are no C++.
-    problems = [] if device else list(broken(root, source))
+    problems = [] if device else list(find_broken(root, source))
     problems += [
         Site(Place(path, row + 1), "a TORCH_LIBRARY block that is not readable")
         for row in sorted(heads(data, root) - reader.blocks)
@@ -170,7 +170,7 @@ def raw_rows(root: Node) -> set[int]:
     }
 
 
-def broken(root: Node, source: Source) -> list[Site]:
+def find_broken(root: Node, source: Source) -> list[Site]:
     """Return the first place that is no C++ for the parser, if there is one."""
     stack = [root]
     while stack:

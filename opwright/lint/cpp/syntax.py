@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Source",
     "arguments",
-    "called",
     "field",
     "literal",
+    "name_called",
     "name_of",
-    "named",
     "parse",
+    "select_named",
     "text",
-    "unwrapped",
+    "unwrap",
     "walk",
 ]
 
@@ -83,7 +83,7 @@ def field(node: Node, name: str) -> Node | None:
     return node.child_by_field_name(name)
 
 
-def named(node: Node | None) -> list[Node]:
+def select_named(node: Node | None) -> list[Node]:
     """Return the named children without comments."""
     if node is None:
         return []
@@ -115,15 +115,15 @@ def literal(node: Node | None) -> str | None:
         inner = (
             each for each in node.children if each.type in {"string_content", "escape_sequence"}
         )
-        return unescaped("".join(map(text, inner)))
+        return unescape("".join(map(text, inner)))
     if node.type == "raw_string_literal":
         return "".join(text(each) for each in node.children if each.type == "raw_string_content")
     if node.type == "concatenated_string":
-        values = [literal(each) for each in named(node)]
+        values = [literal(each) for each in select_named(node)]
         return None if None in values else "".join(value or "" for value in values)
-    if node.type == "parenthesized_expression" and len(named(node)) == 1:
-        return literal(named(node)[0])
-    if node.type == "call_expression" and called(node) in {
+    if node.type == "parenthesized_expression" and len(select_named(node)) == 1:
+        return literal(select_named(node)[0])
+    if node.type == "call_expression" and name_called(node) in {
         *("TORCH_SELECTIVE_SCHEMA", "TORCH_SELECTIVE_NAME", "torch::schema", "c10::schema"),
         *("torch::jit::parseSchema", "schema"),
     }:
@@ -132,12 +132,12 @@ def literal(node: Node | None) -> str | None:
     return None
 
 
-def unescaped(written: str) -> str:
+def unescape(written: str) -> str:
     """Return what the characters of a string literal stand for."""
-    return ESCAPE.sub(escaped_character, written)
+    return ESCAPE.sub(decode_escape, written)
 
 
-def escaped_character(match: re.Match[str]) -> str:
+def decode_escape(match: re.Match[str]) -> str:
     """Return what an escape stands for; a line that goes on stands for nothing."""
     sign = match[1]
     if sign in {"\n", "\r\n"}:
@@ -150,7 +150,7 @@ def escaped_character(match: re.Match[str]) -> str:
     return ESCAPES.get(sign, sign)
 
 
-def called(node: Node) -> str:
+def name_called(node: Node) -> str:
     """Return the name of what a call calls, without template arguments and spaces."""
     function = field(node, "function")
     return "" if function is None else name_of(function)
@@ -169,17 +169,17 @@ def name_of(node: Node) -> str:
 
 def arguments(node: Node) -> list[Node]:
     """Return the arguments of a call."""
-    return named(field(node, "arguments"))
+    return select_named(field(node, "arguments"))
 
 
-def unwrapped(node: Node) -> Node:
+def unwrap(node: Node) -> Node:
     """Return an expression without casts, &, parentheses and the macros around functions."""
     while True:
         if node.type in {"pointer_expression", "cast_expression"}:
             inner = field(node, "argument") or field(node, "value")
         elif node.type == "parenthesized_expression":
-            inner = next(iter(named(node)), None)
-        elif node.type == "call_expression" and called(node) in PASSING:
+            inner = next(iter(select_named(node)), None)
+        elif node.type == "call_expression" and name_called(node) in PASSING:
             inner = next(iter(arguments(node)), None)
         else:
             return node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from opwright.lint.cpp.syntax import arguments, called, field, text
+from opwright.lint.cpp.syntax import arguments, field, name_called, text
 from opwright.lint.definitions import Call, UseKind
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def read(_: Value, parent: Node) -> Found:
     return UseKind.READ, None, parent
 
 
-def through(value: Value, parent: Node) -> Value:
+def move_to_parent(value: Value, parent: Node) -> Value:
     """Go on with the expression around, which is the same value."""
     return replace(value, node=parent)
 
@@ -126,13 +126,13 @@ def in_pointer(value: Value, parent: Node) -> Value | Found:
     """Classify *x and &x."""
     if value.is_pointer and not is_address(parent):
         return element(parent)
-    return through(value, parent)
+    return move_to_parent(value, parent)
 
 
 def in_binary(value: Value, parent: Node) -> Value | Found:
     """Classify x + y, where x may be a pointer."""
     if value.is_pointer and value.node == field(parent, "left"):
-        return through(value, parent)
+        return move_to_parent(value, parent)
     return UseKind.READ, None, parent
 
 
@@ -140,7 +140,7 @@ def in_conditional(value: Value, parent: Node) -> Value | Found:
     """Classify c ? x : y."""
     if value.node == field(parent, "condition"):
         return UseKind.READ, None, parent
-    return through(value, parent)
+    return move_to_parent(value, parent)
 
 
 def in_arguments(value: Value, parent: Node) -> Value | Found:
@@ -148,9 +148,9 @@ def in_arguments(value: Value, parent: Node) -> Value | Found:
     call = parent.parent
     if call is None or call.type != "call_expression":
         return UseKind.OTHER, None, parent
-    name = called(call)
+    name = name_called(call)
     if name in PASSING:
-        return through(value, call)
+        return move_to_parent(value, call)
     return argument(value.node, call, name, is_pointer=value.is_pointer)
 
 
@@ -185,7 +185,7 @@ def in_update(value: Value, parent: Node) -> Found:
     return (UseKind.OTHER if value.is_pointer else UseKind.READ), None, parent
 
 
-def nothing(_: Value, parent: Node) -> Found:
+def ignore(_: Value, parent: Node) -> Found:
     """Say nothing of a new name for a value: the uses of the name count."""
     return None, None, parent
 
@@ -193,8 +193,8 @@ def nothing(_: Value, parent: Node) -> Found:
 # By the expression or statement around a value.
 STEPS: dict[str, Callable[[Value, Node], Value | Found]] = {
     "field_expression": in_field,
-    "parenthesized_expression": through,
-    "cast_expression": through,
+    "parenthesized_expression": move_to_parent,
+    "cast_expression": move_to_parent,
     "subscript_expression": in_subscript,
     "pointer_expression": in_pointer,
     "binary_expression": in_binary,
@@ -204,8 +204,8 @@ STEPS: dict[str, Callable[[Value, Node], Value | Found]] = {
     "initializer_list": in_return,
     "assignment_expression": in_assignment,
     "update_expression": in_update,
-    "init_declarator": nothing,
-    "lambda_capture_specifier": nothing,
+    "init_declarator": ignore,
+    "lambda_capture_specifier": ignore,
 }
 
 

@@ -72,11 +72,11 @@ def rule(each: Rule) -> dict[str, Any]:
         "shortDescription": {"text": each.title},
         "fullDescription": {"text": each.why},
         "help": {"text": each.fix},
-        "defaultConfiguration": {"level": level(each.severity)},
+        "defaultConfiguration": {"level": convert_severity(each.severity)},
     }
 
 
-def level(severity: Severity) -> str:
+def convert_severity(severity: Severity) -> str:
     """Return SARIF's word for a severity."""
     return severity.value
 
@@ -89,7 +89,7 @@ def result(finding: Finding, order: dict[str, int]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "ruleId": finding.rule.id,
         "ruleIndex": order[finding.rule.id],
-        "level": level(finding.rule.severity),
+        "level": convert_severity(finding.rule.severity),
         "message": {"text": f"{problem.message}. Fix: {finding.rule.fix}"},
         "locations": [location(problem.place)],
         "partialFingerprints": {"opwright/v1": hashlib.sha256(marked.encode()).hexdigest()[:32]},

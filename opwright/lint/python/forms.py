@@ -16,13 +16,13 @@ __all__ = [
     "DIRECT",
     "FAKES",
     "AnyDef",
-    "given_arguments",
-    "imported_libraries",
+    "evaluate_truth",
+    "find_imported_libraries",
+    "find_in_scope",
     "imports_of",
-    "in_scope",
     "is_registrar",
     "is_torch",
-    "known_truth",
+    "match_arguments",
     "parameter_names",
 ]
 
@@ -31,7 +31,7 @@ DIRECT = "direct_register_custom_op"
 AnyDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def imported_libraries(
+def find_imported_libraries(
     nodes: Sequence[ast.AST], shared: Mapping[tuple[str, str], LibraryVariable]
 ) -> dict[str, LibraryVariable]:
     """Return the libraries that a module imports from others."""
@@ -59,7 +59,7 @@ def imports_of(nodes: Sequence[ast.AST]) -> dict[str, str]:
     return found
 
 
-def in_scope(node: ast.expr, scope: Scope) -> AnyDef | ast.expr:
+def find_in_scope(node: ast.expr, scope: Scope) -> AnyDef | ast.expr:
     """Return the function that a parameter stands for."""
     if isinstance(node, ast.Name) and node.id in scope.functions:
         return scope.functions[node.id]
@@ -72,7 +72,7 @@ def parameter_names(function: AnyDef) -> list[str]:
     return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
-def given_arguments(function: AnyDef, call: ast.Call) -> dict[str, ast.expr]:
+def match_arguments(function: AnyDef, call: ast.Call) -> dict[str, ast.expr]:
     """Return what the parameters of a function get in a call: arguments, or defaults."""
     own = function.args
     names = [each.arg for each in (*own.posonlyargs, *own.args)]
@@ -110,7 +110,7 @@ def is_registrar(function: AnyDef) -> bool:
     return False
 
 
-def known_truth(test: ast.expr, scope: Scope) -> bool | None:
+def evaluate_truth(test: ast.expr, scope: Scope) -> bool | None:
     """Return whether a condition on texts holds, None if that is not known."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         left, right = scope.string(test.left), scope.string(test.comparators[0])

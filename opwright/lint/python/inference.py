@@ -10,7 +10,7 @@ from opwright.lint.schema import ForeignArgument, ForeignSchema
 if TYPE_CHECKING:
     from opwright.lint.python.functions import AnyFunction
 
-__all__ = ["inferred_schema"]
+__all__ = ["infer_schema"]
 
 BASES = {
     "int": "SymInt",
@@ -26,7 +26,7 @@ BASES = {
 }
 
 
-def inferred_schema(name: str, node: AnyFunction, mutates: ast.expr | None) -> ForeignSchema | None:
+def infer_schema(name: str, node: AnyFunction, mutates: ast.expr | None) -> ForeignSchema | None:
     """Return the schema, None if mutates_args cannot be read."""
     written: set[str] = set()
     is_unknown = False

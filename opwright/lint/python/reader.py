@@ -17,13 +17,13 @@ from opwright.lint.python.forms import (
     DIRECT,
     FAKES,
     AnyDef,
-    given_arguments,
-    imported_libraries,
+    evaluate_truth,
+    find_imported_libraries,
+    find_in_scope,
     imports_of,
-    in_scope,
     is_registrar,
     is_torch,
-    known_truth,
+    match_arguments,
     parameter_names,
 )
 from opwright.lint.python.names import LibraryVariable, Scope, plain_text
@@ -32,7 +32,7 @@ from opwright.lint.python.registrations import (
     define_call,
     direct,
     library_call,
-    opened_library,
+    match_opened_library,
     register,
 )
 from opwright.lint.suppressions import read_suppressions
@@ -99,7 +99,7 @@ def read_python(
     reader = Reader(path, tree, nodes)
     scope = Scope(imports_of(nodes))
     if shared:
-        scope.libraries.update(imported_libraries(nodes, shared))
+        scope.libraries.update(find_imported_libraries(nodes, shared))
     reader.body(tree.body, scope, ())
     return FileFacts(
         path=path,
@@ -174,7 +174,7 @@ class Reader:
     ) -> None:
         """Read the branches of a statement; those of an if are never taken together."""
         start = node.lineno
-        if isinstance(node, ast.If) and (truth := known_truth(node.test, scope)) is not None:
+        if isinstance(node, ast.If) and (truth := evaluate_truth(node.test, scope)) is not None:
             self.body(node.body if truth else node.orelse, scope, guards)
             return
         if isinstance(node, ast.For) and self.unrolled(node, scope, guards):
@@ -213,7 +213,7 @@ class Reader:
         if (written := scope.string(value)) is not None:
             scope.constants[name] = written
         if isinstance(value, ast.Call):
-            library = opened_library(value, scope)
+            library = match_opened_library(value, scope)
             if library is not None:
                 scope.libraries[name] = library
         elif isinstance(value, ast.Name | ast.Attribute):
@@ -267,7 +267,7 @@ class Reader:
         elif bare in {"register_fake", "impl_abstract", "register_kernel", "impl"}:
             count = 1 if bare in FAKES else 2
             if is_torch(name) and len(node.args) > count and scope.string(node.args[-1]) is None:
-                register(self.found, node, in_scope(node.args[-1], scope), scope, guards)
+                register(self.found, node, find_in_scope(node.args[-1], scope), scope, guards)
         elif bare == "custom_op" and is_torch(name):
             operator_function = self.found.named(node.args[-1] if node.args else None)
             if operator_function is not None:
@@ -289,7 +289,7 @@ class Reader:
             self.found.open(None, node)
             return
         inner = scope.inner()
-        given = given_arguments(function, node)
+        given = match_arguments(function, node)
         for name in parameter_names(function):
             for known in (inner.constants, inner.libraries, inner.functions):
                 known.pop(name, None)

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from opwright.lint.definitions import Definition, Guard, Language
-from opwright.lint.python.forms import FAKES, AnyDef, in_scope, is_torch
-from opwright.lint.python.inference import inferred_schema
+from opwright.lint.python.forms import FAKES, AnyDef, find_in_scope, is_torch
+from opwright.lint.python.inference import infer_schema
 from opwright.lint.python.names import LibraryVariable, Scope, plain_text
 from opwright.lint.schema import ForeignSchema, SchemaProblem, read_schema
 
@@ -19,7 +19,7 @@ __all__ = [
     "define_call",
     "direct",
     "library_call",
-    "opened_library",
+    "match_opened_library",
     "register",
 ]
 
@@ -35,7 +35,7 @@ DEVICES = {
 }
 
 
-def opened_library(node: ast.Call, scope: Scope) -> LibraryVariable | None:
+def match_opened_library(node: ast.Call, scope: Scope) -> LibraryVariable | None:
     """Return the library that a call opens: Library(namespace, kind, key)."""
     if scope.dotted(node.func).rpartition(".")[2] not in {"Library", "_scoped_library"}:
         return None
@@ -71,7 +71,7 @@ def library_call(
         operator = in_library(found, node, library, scope.operator(name))
         if operator is not None:
             word = "Meta" if member == "_register_fake" else scope.string(key) or library.key
-            function = None if kernel is None else in_scope(kernel, scope)
+            function = None if kernel is None else find_in_scope(kernel, scope)
             found.implement(operator, word, function, node, guards)
 
 
@@ -189,7 +189,7 @@ def custom_op(
         except SchemaProblem as error:
             problem = str(error)
     elif "schema" not in words:
-        schema = inferred_schema(name, kernel, words.get("mutates_args"))
+        schema = infer_schema(name, kernel, words.get("mutates_args"))
     found.definitions.append(
         Definition(
             namespace=namespace,
@@ -223,7 +223,7 @@ def direct(found: Collected, node: ast.Call, scope: Scope, guards: tuple[Guard, 
         return
     schema = None
     if (function := found.named(words.get("op_func"))) is not None:
-        schema = inferred_schema(name, function, words.get("mutates_args"))
+        schema = infer_schema(name, function, words.get("mutates_args"))
     found.definitions.append(
         Definition(
             namespace=namespace,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.lint.finding import Problem
-from opwright.lint.signatures import compare_defaults, compare_names, matched
+from opwright.lint.signatures import compare_defaults, compare_names, match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,12 +61,12 @@ def converter_extra(project: Project) -> Iterator[Problem]:
     """Yield converters with parameters that no argument of any of their operators is for."""
     takers: dict[Place, set[str]] = {}
     for _, _, schema, converter in converters(project):
-        pairs, _, _ = matched(schema, converter.function, ADDED)
+        pairs, _, _ = match(schema, converter.function, ADDED)
         taken = takers.setdefault(converter.function.place, set())
         taken |= {each.name for _, each in pairs}
     for operator, definition, schema, converter in converters(project):
         function = converter.function
-        _, _, extra = matched(schema, function, ADDED)
+        _, _, extra = match(schema, function, ADDED)
         names = [
             each.name
             for each in extra
@@ -86,7 +86,7 @@ def converter_unused(project: Project) -> Iterator[Problem]:
     """Yield converters that take arguments and drop them."""
     for operator, definition, schema, converter in converters(project):
         function = converter.function
-        pairs, _, _ = matched(schema, function, ADDED)
+        pairs, _, _ = match(schema, function, ADDED)
         unused = [each.name for _, each in pairs if each.name not in function.names]
         if unused:
             yield Problem(

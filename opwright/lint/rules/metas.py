@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.lint.definitions import Language
-from opwright.lint.effects import freezing, inner_functions
+from opwright.lint.effects import find_freezing, inner_functions
 from opwright.lint.finding import Problem
 from opwright.lint.signatures import compare_defaults, compare_names
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opwright.lint.libraries import Operator, Project
     from opwright.lint.schema import ForeignSchema
 
-__all__ = ["frozen_size", "hard_coded_size", "kernel_arguments", "kernel_defaults"]
+__all__ = ["find_frozen_sizes", "find_hard_coded_sizes", "kernel_arguments", "kernel_defaults"]
 
 MOST_SHOWN = 4
 
@@ -35,13 +35,13 @@ def metas(
                     yield operator, definition, each, function
 
 
-def frozen_size(project: Project) -> Iterator[Problem]:
+def find_frozen_sizes(project: Project) -> Iterator[Problem]:
     """Yield Metas that read sizes as numbers, one problem per Meta."""
     done = set()
     for operator, definition, _, function in metas(project):
         schema = None if definition is None else definition.schema
         sites: list[Site] = []
-        for inner, at in freezing(project, function):
+        for inner, at in find_freezing(project, function):
             site = inner.frozen[at]
             if (
                 schema is not None
@@ -73,14 +73,14 @@ def names_tensor(site: Site, function: Function, schema: ForeignSchema) -> bool:
     return at is None or at >= len(schema.arguments) or schema.arguments[at].is_tensor
 
 
-def hard_coded_size(project: Project) -> Iterator[Problem]:
+def find_hard_coded_sizes(project: Project) -> Iterator[Problem]:
     """Yield Metas with a local constant named like an argument of the operator."""
     done = set()
     for operator, definition, _, function in metas(project):
         if definition is None or definition.schema is None:
             continue
         arguments = {str(each.name) for each in definition.schema.arguments}
-        for inner in reached(project, function):
+        for inner in list_reached(project, function):
             own = {each.name for each in inner.parameters}
             for site in inner.constants:
                 if site.about in arguments - own and site.place not in done:
@@ -93,7 +93,7 @@ def hard_coded_size(project: Project) -> Iterator[Problem]:
                     )
 
 
-def reached(project: Project, function: Function) -> list[Function]:
+def list_reached(project: Project, function: Function) -> list[Function]:
     """Return a function and those that it calls, directly."""
     found = [function]
     for name in sorted(function.calls):

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = [
     "duplicate_definition",
     "duplicate_implementation",
+    "find_missing_functions",
+    "find_missing_metas",
+    "find_missing_void_metas",
+    "find_stale_converters",
+    "find_stale_metas",
     "impl_without_definition",
-    "missing_function",
-    "missing_meta",
-    "missing_meta_void",
     "no_kernel",
-    "stale_converter",
-    "stale_meta",
 ]
 
 # Names that a kernel cannot use with a fake tensor: it has no memory, stream or storage format.
@@ -43,17 +43,17 @@ DEVICE_CALLS = (
 )
 
 
-def missing_meta(project: Project) -> Iterator[Problem]:
+def find_missing_metas(project: Project) -> Iterator[Problem]:
     """Yield operators with results that have kernels, but no Meta."""
-    for operator, kernel in without_meta(project):
+    for operator, kernel in find_without_meta(project):
         definition = operator.definition
         if definition is not None and not is_trivial(definition):
             yield meta_problem(operator, definition, kernel)
 
 
-def missing_meta_void(project: Project) -> Iterator[Problem]:
+def find_missing_void_metas(project: Project) -> Iterator[Problem]:
     """Yield operators without results that have no Meta; torch makes an empty one of some."""
-    for operator, kernel in without_meta(project):
+    for operator, kernel in find_without_meta(project):
         definition = operator.definition
         if definition is not None and is_trivial(definition):
             yield meta_problem(operator, definition, kernel)
@@ -83,7 +83,7 @@ def is_trivial(definition: Definition) -> bool:
     return schema is not None and not schema.results and bool(schema.written)
 
 
-def without_meta(project: Project) -> Iterator[tuple[Operator, Implementation]]:
+def find_without_meta(project: Project) -> Iterator[tuple[Operator, Implementation]]:
     """Yield operators without a Meta, each with a kernel."""
     for library, operator in project.operators():
         definition = operator.definition
@@ -125,24 +125,24 @@ def needs_device(project: Project, kernel: Implementation, definition: Definitio
     )
 
 
-def stale_meta(project: Project) -> Iterator[Problem]:
+def find_stale_metas(project: Project) -> Iterator[Problem]:
     """Yield Metas for names that nothing defines."""
-    for library, operator in undefined(project):
+    for library, operator in find_undefined(project):
         for each in operator.metas:
             yield undefined_problem(library, operator, each, "a Meta")
 
 
 def impl_without_definition(project: Project) -> Iterator[Problem]:
     """Yield kernels for names that nothing defines."""
-    for library, operator in undefined(project):
+    for library, operator in find_undefined(project):
         for each in operator.implementations:
             if each.key != "Meta":
                 yield undefined_problem(library, operator, each, f"a kernel for {each.key}")
 
 
-def stale_converter(project: Project) -> Iterator[Problem]:
+def find_stale_converters(project: Project) -> Iterator[Problem]:
     """Yield converters for names that nothing defines."""
-    for library, operator in undefined(project):
+    for library, operator in find_undefined(project):
         for each in operator.converters:
             names = sorted({*library.operators} - {operator.name})
             yield Problem(
@@ -153,7 +153,7 @@ def stale_converter(project: Project) -> Iterator[Problem]:
             )
 
 
-def undefined(project: Project) -> Iterator[tuple[Library, Operator]]:
+def find_undefined(project: Project) -> Iterator[tuple[Library, Operator]]:
     """Yield what is registered for, but not defined, in namespaces that the sources define."""
     for library in project.libraries:
         if library.namespace in BUILT_IN or library.opens:
@@ -208,7 +208,7 @@ def no_kernel(project: Project) -> Iterator[Problem]:
         )
 
 
-def missing_function(project: Project) -> Iterator[Problem]:
+def find_missing_functions(project: Project) -> Iterator[Problem]:
     """Yield registrations of C++ functions that no source has."""
     for each in project.files:
         for implementation in each.implementations:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from opwright.lint.schema import ForeignArgument, ForeignSchema
 
 __all__ = [
-    "alias_shared",
-    "alias_unknown",
-    "all_written",
     "bare_write",
     "default_type",
     "derivative_schema",
-    "schema_unreadable",
+    "find_all_written",
+    "find_shared_aliases",
+    "find_unknown_aliases",
+    "find_unreadable_schemas",
     "void_pure",
 ]
 
@@ -42,7 +42,7 @@ def schemas(project: Project) -> Iterator[tuple[str, Definition, ForeignSchema]]
                 yield operator.qualified, each, each.schema
 
 
-def schema_unreadable(project: Project) -> Iterator[Problem]:
+def find_unreadable_schemas(project: Project) -> Iterator[Problem]:
     """Yield texts that torch refuses."""
     for _, operator in project.operators():
         for each in operator.definitions:
@@ -68,7 +68,7 @@ def bare_write(project: Project) -> Iterator[Problem]:
             )
 
 
-def alias_shared(project: Project) -> Iterator[Problem]:
+def find_shared_aliases(project: Project) -> Iterator[Problem]:
     """Yield schemas with one alias set on several arguments of which one is written."""
     for name, definition, schema in schemas(project):
         sets: dict[str, list[ForeignArgument]] = {}
@@ -85,7 +85,7 @@ def alias_shared(project: Project) -> Iterator[Problem]:
                 )
 
 
-def alias_unknown(project: Project) -> Iterator[Problem]:
+def find_unknown_aliases(project: Project) -> Iterator[Problem]:
     """Yield schemas with a result in an alias set that no argument has."""
     for name, definition, schema in schemas(project):
         known = {each.alias for each in schema.arguments if each.alias}
@@ -104,7 +104,7 @@ def default_type(project: Project) -> Iterator[Problem]:
     for name, definition, schema in schemas(project):
         if definition.is_inferred:
             continue
-        wrong = [each for each in schema.arguments if not fits(each)]
+        wrong = [each for each in schema.arguments if not is_fitting(each)]
         if wrong:
             shown = ", ".join(f"{each.base} {each.name}={each.default}" for each in wrong)
             yield Problem(
@@ -114,7 +114,7 @@ def default_type(project: Project) -> Iterator[Problem]:
             )
 
 
-def fits(argument: ForeignArgument) -> bool:
+def is_fitting(argument: ForeignArgument) -> bool:
     """Return whether a default fits its argument's type; unknown types fit all."""
     default = argument.default
     if default is None:
@@ -156,7 +156,7 @@ def derivative_schema(project: Project) -> Iterator[Problem]:
             wanted = shape_of(derivative.schema)
             if all(one.schema is None or shape_of(one.schema) != wanted for one in definitions):
                 message = "repeats another schema than that of the operator"
-            elif unknown := unknown_inputs(derivative.schema, derivative.inputs):
+            elif unknown := find_unknown_inputs(derivative.schema, derivative.inputs):
                 message = f"has formulas for {', '.join(unknown)}, which are no arguments"
             else:
                 continue
@@ -173,7 +173,7 @@ def shape_of(schema: ForeignSchema) -> list[tuple[str | None, str, bool, bool]]:
     return [(each.name, each.base, each.is_list, each.is_optional) for each in schema.arguments]
 
 
-def unknown_inputs(schema: ForeignSchema, inputs: tuple[str, ...]) -> list[str]:
+def find_unknown_inputs(schema: ForeignSchema, inputs: tuple[str, ...]) -> list[str]:
     """Return the names of formulas that belong to no argument and no result."""
     names = {each.name for each in (*schema.arguments, *schema.results)}
     return [each for each in inputs if each not in names and not each.startswith("result")]
@@ -200,7 +200,7 @@ def void_pure(project: Project) -> Iterator[Problem]:
         )
 
 
-def all_written(project: Project) -> Iterator[Problem]:
+def find_all_written(project: Project) -> Iterator[Problem]:
     """Yield operators that declare every one of their tensors as written."""
     for name, definition, schema in schemas(project):
         if definition.is_inferred or len(schema.tensors) < MOST_OUTPUTS:

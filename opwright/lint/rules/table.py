@@ -17,7 +17,7 @@ RULES = (
         why="torch.compile, export and FakeTensorMode stop at the operator: NotImplementedError.",
         fix="register a function for the Meta key that returns empty tensors of the results' "
         "shapes and dtypes",
-        run=registration.missing_meta,
+        run=registration.find_missing_metas,
     ),
     Rule(
         id="missing-meta-void",
@@ -26,7 +26,7 @@ RULES = (
         why="torch makes an empty Meta for it under FakeTensorMode, but not for tensors on the "
         "meta device.",
         fix="register a function for the Meta key that returns nothing",
-        run=registration.missing_meta_void,
+        run=registration.find_missing_void_metas,
     ),
     Rule(
         id="stale-meta",
@@ -34,7 +34,7 @@ RULES = (
         title="a Meta is registered for a name that nothing defines",
         why="The operator that it was meant for has no Meta, or the Meta is left over.",
         fix="register it under the operator's name, or remove it",
-        run=registration.stale_meta,
+        run=registration.find_stale_metas,
     ),
     Rule(
         id="impl-without-definition",
@@ -58,7 +58,7 @@ RULES = (
         title="a registered C++ function does not exist in the sources",
         why="The library does not build, or another file than these has the function.",
         fix="name the function that implements the operator",
-        run=registration.missing_function,
+        run=registration.find_missing_functions,
     ),
     Rule(
         id="duplicate-definition",
@@ -82,7 +82,7 @@ RULES = (
         title="a schema does not parse",
         why="Loading the library fails with an error of the parser.",
         fix='write it in PyTorch\'s grammar: "name(Tensor x, int k=1) -> Tensor"',
-        run=schemas.schema_unreadable,
+        run=schemas.find_unreadable_schemas,
     ),
     Rule(
         id="default-type",
@@ -116,7 +116,7 @@ RULES = (
         title="several arguments are in one alias set that is written",
         why="The schema says that they may be one tensor; torch.compile treats them as one.",
         fix="give each its own letter",
-        run=schemas.alias_shared,
+        run=schemas.find_shared_aliases,
     ),
     Rule(
         id="alias-unknown",
@@ -124,7 +124,7 @@ RULES = (
         title="a result is in an alias set that no argument has",
         why="No tool can know what the result aliases; functionalization refuses the operator.",
         fix="annotate the argument too, or leave the annotation out",
-        run=schemas.alias_unknown,
+        run=schemas.find_unknown_aliases,
     ),
     Rule(
         id="void-pure",
@@ -143,7 +143,7 @@ RULES = (
         why="torch.compile reorders, reuses and removes what it believes is not written: results "
         "are silently wrong.",
         fix="annotate the argument: Tensor(a!) x",
-        run=writes.undeclared_write,
+        run=writes.find_undeclared_writes,
     ),
     Rule(
         id="mutable-reference",
@@ -159,7 +159,7 @@ RULES = (
         title="an argument is declared as written, but only read",
         why="Functionalization clones it at every call, and compiled graphs lose their order.",
         fix="remove the annotation",
-        run=writes.over_declared,
+        run=writes.find_over_declared,
     ),
     Rule(
         id="all-written",
@@ -168,7 +168,7 @@ RULES = (
         why="An operator that reads nothing is rare. Each annotation costs a clone in compiled "
         "programs.",
         fix="annotate only what the kernel writes",
-        run=schemas.all_written,
+        run=schemas.find_all_written,
     ),
     Rule(
         id="returned-argument",
@@ -176,7 +176,7 @@ RULES = (
         title="a kernel returns one of its arguments",
         why="The schema promises a new tensor. Autograd, torch.compile and opcheck rely on that.",
         fix="return a new tensor, or nothing if the argument is written in place",
-        run=writes.returned_argument,
+        run=writes.find_returned_arguments,
     ),
     Rule(
         id="returned-result",
@@ -184,7 +184,7 @@ RULES = (
         title="a result has the name of a written argument, and no alias annotation",
         why="Is it the argument, torch.compile takes it for a new tensor; if not, the name lies.",
         fix="return nothing for what is written in place",
-        run=writes.returned_result,
+        run=writes.find_returned_results,
     ),
     Rule(
         id="frozen-size",
@@ -194,7 +194,7 @@ RULES = (
         "a program compile again for every size.",
         fix="use sym_size, sym_sizes, sym_numel and at::empty_symint in C++; in Python compute "
         "with x.shape[i] as it is",
-        run=metas.frozen_size,
+        run=metas.find_frozen_sizes,
     ),
     Rule(
         id="hard-coded-size",
@@ -202,7 +202,7 @@ RULES = (
         title="a Meta has a constant in place of an argument of the operator",
         why="The shape is right for one value of the argument only.",
         fix="give the argument to the function that computes the shape",
-        run=metas.hard_coded_size,
+        run=metas.find_hard_coded_sizes,
     ),
     Rule(
         id="meta-arguments",
@@ -262,7 +262,7 @@ RULES = (
         title="a converter is registered for a name that nothing defines",
         why="Importing the converter fails, or it is never used.",
         fix="register it for the operator's name",
-        run=registration.stale_converter,
+        run=registration.find_stale_converters,
     ),
     Rule(
         id="double-for-float",

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "double_for_float",
+    "find_over_declared",
+    "find_returned_arguments",
+    "find_returned_results",
+    "find_undeclared_writes",
     "mutable_reference",
-    "over_declared",
-    "returned_argument",
-    "returned_result",
-    "undeclared_write",
 ]
 
 
@@ -60,7 +60,7 @@ def pairs(schema: ForeignSchema, function: Function) -> Iterator[tuple[ForeignAr
             yield argument, parameter
 
 
-def undeclared(project: Project) -> Iterator[tuple[Operator, str, Problem]]:
+def yield_undeclared(project: Project) -> Iterator[tuple[Operator, str, Problem]]:
     """Yield writes to arguments that the schema declares as read only."""
     seen = set()
     for operator, definition, schema, _, function in kernels(project):
@@ -91,15 +91,15 @@ def undeclared(project: Project) -> Iterator[tuple[Operator, str, Problem]]:
             )
 
 
-def undeclared_write(project: Project) -> Iterator[Problem]:
+def find_undeclared_writes(project: Project) -> Iterator[Problem]:
     """Yield writes to arguments that the schema declares as read only."""
-    for _, _, problem in undeclared(project):
+    for _, _, problem in yield_undeclared(project):
         yield problem
 
 
 def mutable_reference(project: Project) -> Iterator[Problem]:
     """Yield kernels that take, among const Tensor&, arguments by Tensor& that are not declared."""
-    certain = {(operator.qualified, name) for operator, name, _ in undeclared(project)}
+    certain = {(operator.qualified, name) for operator, name, _ in yield_undeclared(project)}
     seen = set()
     for operator, definition, schema, _, function in kernels(project):
         given = [*pairs(schema, function)]
@@ -134,7 +134,7 @@ def is_mutable(parameter: Parameter) -> bool:
     )
 
 
-def over_declared(project: Project) -> Iterator[Problem]:
+def find_over_declared(project: Project) -> Iterator[Problem]:
     """Yield arguments declared as written that every kernel only reads."""
     verdicts: dict[tuple[str, str], list[Verdict]] = {}
     places: dict[tuple[str, str], tuple[Definition, Function]] = {}
@@ -163,9 +163,9 @@ def over_declared(project: Project) -> Iterator[Problem]:
             )
 
 
-def returned_argument(project: Project) -> Iterator[Problem]:
+def find_returned_arguments(project: Project) -> Iterator[Problem]:
     """Yield kernels that return arguments without an alias annotation, one problem per kernel."""
-    named = {each.operator for each in returned_result(project)}
+    named = {each.operator for each in find_returned_results(project)}
     seen = set()
     for operator, definition, schema, _, function in kernels(project):
         if any(each.alias is not None for each in schema.results):
@@ -193,7 +193,7 @@ def returned_argument(project: Project) -> Iterator[Problem]:
         )
 
 
-def returned_result(project: Project) -> Iterator[Problem]:
+def find_returned_results(project: Project) -> Iterator[Problem]:
     """Yield schemas whose results have the names of arguments that they declare as written."""
     for _, operator in project.operators():
         for definition in operator.definitions:

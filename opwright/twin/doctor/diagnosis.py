@@ -15,7 +15,7 @@ from opwright.twin.settings import (
     check_soc,
     parse_memory,
 )
-from opwright.twin.toolkit import listed
+from opwright.twin.toolkit import shorten_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,7 +67,7 @@ def installation(facts: Facts) -> Iterator[Finding]:
     yield from pair(facts)
     if facts.missing:
         yield problem(
-            f"the toolkit {facts.toolkit} lacks {listed(facts.missing)}",
+            f"the toolkit {facts.toolkit} lacks {shorten_list(facts.missing)}",
             "run `make native` in the opwright checkout",
         )
     if facts.compiler is None:
@@ -106,12 +106,12 @@ def pair(facts: Facts) -> Iterator[Finding]:
     if chosen is None:
         yield note(
             f"torch {facts.torch} is none of the versions that opwright accepts",
-            f"if something fails, try one of {listed(tuple(known))}",
+            f"if something fails, try one of {shorten_list(tuple(known))}",
         )
     elif python not in chosen.pythons:
         yield problem(
             f"torch_npu {facts.torch_npu} has no wheel for Python {python}",
-            f"make a virtual environment with Python {listed(chosen.pythons)}",
+            f"make a virtual environment with Python {shorten_list(chosen.pythons)}",
         )
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright import other_cann
-from opwright.pairs import built_for, installed
+from opwright.pairs import built_for, find_installed
 from opwright.twin.enabling import site_packages, state
 from opwright.twin.environment import twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.settings import TwinSettings
-from opwright.twin.toolkit import default_toolkit, missing_parts
+from opwright.twin.toolkit import default_toolkit, find_missing_parts
 from opwright.twin.user_kernels.library import compiler
 from opwright.twin.user_kernels.packages import OperatorPackage, operator_packages
 
@@ -46,6 +46,7 @@ VARIABLES = (
     "OPWRIGHT_GRAPH_COMPILER",
     "OPWRIGHT_SYNC",
     "OPWRIGHT_GUARD",
+    "OPWRIGHT_ORDER",
     "OPWRIGHT_TRACE",
 )
 
@@ -111,8 +112,8 @@ class Facts:
 def gather(environ: Mapping[str, str]) -> Facts:
     """Look at this machine, this Python environment and the variables."""
     toolkit = default_toolkit()
-    missing = missing_parts(toolkit)
-    torch, torch_npu = installed("torch"), installed("torch_npu")
+    missing = find_missing_parts(toolkit)
+    torch, torch_npu = find_installed("torch"), find_installed("torch_npu")
     cuda = cuda_build() if torch else None
     homes = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH")
     ready = torch and torch_npu and not missing

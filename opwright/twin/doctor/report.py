@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from opwright.twin.text import rendered
+from opwright.twin.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def to_text(facts: Facts, findings: Sequence[Finding]) -> str:
         )
     if not any(finding.is_problem for finding in findings):
         lines.append("[green]no problem found[/green]")
-    return rendered(table, "", *lines)
+    return render(table, "", *lines)
 
 
 def summary(facts: Facts) -> dict[str, str]:

@@ -183,7 +183,7 @@ def overlap(recording: Recording, device: int, tasks: Sequence[Task]) -> list[Ev
     lanes = {
         COMPUTING: computing,
         COMMUNICATION: communication,
-        EXPOSED: without(communication, computing),
+        EXPOSED: subtract(communication, computing),
         FREE: [(first[1], second[0]) for first, second in pairwise(busy)],
     }
     events = [event for lane_id, name in LANES.items() for event in lane(number, lane_id, name)]
@@ -206,7 +206,7 @@ def union(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
-def without(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+def subtract(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
     """Return the parts of spans that no other span covers; both in order and apart."""
     result: list[Span] = []
     for begin, end in spans:

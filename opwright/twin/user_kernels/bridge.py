@@ -85,14 +85,18 @@ def dispatch(name: bytes, views: Sequence[ArgumentView], count: int, failure: in
             native().opwright_kernel_fail(failure, b"its reference function was removed")
         else:
             arguments = [read_argument(views[index]) for index in range(count)]
-            run(registration, name.decode(), in_order(registration, name.decode(), arguments))
+            run(
+                registration, name.decode(), order_arguments(registration, name.decode(), arguments)
+            )
     except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
         native().opwright_kernel_fail(
             failure, summary(error, registration).encode(errors="backslashreplace")
         )
 
 
-def in_order(registration: Registration, name: str, arguments: Sequence[Value]) -> Sequence[Value]:
+def order_arguments(
+    registration: Registration, name: str, arguments: Sequence[Value]
+) -> Sequence[Value]:
     """Turn the arguments of one form of the function into those of the reference function."""
     interface = registration.interface
     form = next(form for form in interface.functions if form.name == name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opwright.command_line.output import Json, print_json
-from opwright.command_line.waiting import waiting
+from opwright.command_line.waiting import show_waiting
 from opwright.twin.user_kernels.emit import emit_kernel
 from opwright.twin.user_kernels.files import build_packages
 from opwright.twin.user_kernels.source import read_source
@@ -44,7 +44,7 @@ def build(
     The folder goes into ASCEND_CUSTOM_OPP_PATH, and the Python files into OPWRIGHT_KERNELS, both
     separated by colons. `opwright run --kernels FILE` does all this by itself.
     """
-    with waiting("compiling"):
+    with show_waiting("compiling"):
         packages = build_packages(files)
     if not packages:
         typer.echo("no package is needed: the twin has these functions itself", err=True)

@@ -27,7 +27,7 @@ from opwright.twin.user_kernels.registry import Registration, registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["CompiledKernelError", "Packed", "call", "compiled_kernel", "parameters_of"]
+__all__ = ["CompiledKernelError", "Packed", "call", "find_compiled_kernel", "parameters_of"]
 
 # OPWRIGHT_KERNEL exports the text of its parameters under this name.
 PARAMETERS = "opwright_parameters_"
@@ -103,7 +103,7 @@ class ParameterKindError(OpwrightError):
     usual_fix = "use one of these kinds; opwright/kernel.h explains them"
 
 
-def compiled_kernel(function: str) -> Registration | None:
+def find_compiled_kernel(function: str) -> Registration | None:
     """Return the C++ kernel of an aclnn function in the operator packages of this process.
 
     Raises
@@ -123,11 +123,11 @@ def kernel_in(path: str, function: str) -> Registration | None:
     """Return the kernel of a function if this library has it."""
     library = ctypes.CDLL(path)
     if hasattr(library, PROTOTYPE + function):
-        name, _, prototype = exported_text(library, PROTOTYPE + function).partition("\n")
+        name, _, prototype = read_exported_text(library, PROTOTYPE + function).partition("\n")
         interface = derive(parse_reg_op(prototype, where=f"{path}, {function}")[0])
         signature = AclnnSignature(name=name, parameters=interface.parameters)
     elif hasattr(library, PARAMETERS + function):
-        text = exported_text(library, PARAMETERS + function)
+        text = read_exported_text(library, PARAMETERS + function)
         signature = AclnnSignature(
             name=function, parameters=parameters_of(text, where=f"{path}, {function}")
         )
@@ -141,7 +141,7 @@ def kernel_in(path: str, function: str) -> Registration | None:
     return Registration(interface=interface, function=run, owner=registry, library=path)
 
 
-def exported_text(library: ctypes.CDLL, name: str) -> str:
+def read_exported_text(library: ctypes.CDLL, name: str) -> str:
     """Return a text that a library exports."""
     address = ctypes.addressof(ctypes.c_char.in_dll(library, name))
     return ctypes.string_at(address).decode()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, cast
 
-from opwright.aclnn.known import known_functions
+from opwright.aclnn.known import read_known_functions
 from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def declarations(module: ModuleType) -> list[DeclaresKernels]:
 
 def twin_has(function: str) -> bool:
     """Return whether the twin implements an aclnn function itself."""
-    if function not in known_functions():
+    if function not in read_known_functions():
         return False
     from opwright.twin.symbols import read_library  # noqa: PLC0415 - rarely needed
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
-from opwright.twin.autoload import autoload_held_back
+from opwright.twin.autoload import suppress_autoload
 from opwright.twin.toolkit import installed_toolkit
 from opwright.twin.user_kernels.declarations import declarations, register_declared
-from opwright.twin.user_kernels.library import cached_package
+from opwright.twin.user_kernels.library import find_cached_package
 from opwright.twin.user_kernels.registry import registry
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
     for file in files:
         if file.suffix not in CPP:
             before = registry.signatures()
-            with autoload_held_back():  # this process only reads the declarations
+            with suppress_autoload():  # this process only reads the declarations
                 module = load_file(file)
             # Operators whose functions the twin implements itself need no kernel.
             if registry.signatures() == before and not declarations(module):
@@ -74,7 +74,7 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
     signatures = registry.signatures()
     if not signatures and not sources:
         return ()
-    return (cached_package(signatures, installed_toolkit(), sources),)
+    return (find_cached_package(signatures, installed_toolkit(), sources),)
 
 
 def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from opwright.aclnn.signature import parse_signature
 from opwright.digest import digest
 from opwright.errors import OpwrightError
 from opwright.internals.headers import cxx_standard
-from opwright.lock import locked
+from opwright.lock import hold_lock
 from opwright.twin.user_kernels.emit import emit_library
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ __all__ = [
     "CacheError",
     "CompileError",
     "cache_folder",
-    "cached_package",
     "compiler",
+    "find_cached_package",
     "library_of",
     "signatures_of",
 ]
@@ -84,7 +84,7 @@ def compiler(environ: Mapping[str, str]) -> list[str]:
     return shlex.split(environ.get("CXX") or "g++")
 
 
-def cached_package(
+def find_cached_package(
     signatures: Iterable[AclnnSignature], toolkit: Toolkit, sources: Sequence[Path] = ()
 ) -> Path:
     """Return the package for these functions; build it if the cache has none.
@@ -156,11 +156,11 @@ def find_or_build(cache: Path, recipe: Recipe) -> Path:
     # Which files the sources include is known after a first compilation.
     record = cache / f"{identity}.includes"
     cache.mkdir(parents=True, exist_ok=True)
-    known = package_for(cache, identity, recorded(record, recipe.sources), recipe.toolkit)
+    known = package_for(cache, identity, list_recorded(record, recipe.sources), recipe.toolkit)
     if known.exists():
         return known
-    with locked(cache / f"{identity}.lock"):
-        known = package_for(cache, identity, recorded(record, recipe.sources), recipe.toolkit)
+    with hold_lock(cache / f"{identity}.lock"):
+        known = package_for(cache, identity, list_recorded(record, recipe.sources), recipe.toolkit)
         if known.exists():  # another process was first
             return known
         unfinished = cache / f"{identity}.unfinished"
@@ -182,7 +182,7 @@ def package_for(cache: Path, identity: str, files: Iterable[Path], toolkit: Tool
     return cache / f"{identity}-{digest(*contents)}"
 
 
-def recorded(record: Path, sources: tuple[Path, ...]) -> tuple[Path, ...]:
+def list_recorded(record: Path, sources: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the files that the last compilation read; the sources alone if there was none."""
     if not record.exists():
         return sources

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
-from opwright.twin.environment import PROCESS_PACKAGE, SWITCH, installed_packages
+from opwright.twin.environment import PROCESS_PACKAGE, SWITCH, find_installed_packages
 from opwright.twin.toolkit import installed_toolkit
-from opwright.twin.user_kernels.library import cached_package, library_of, signatures_of
+from opwright.twin.user_kernels.library import find_cached_package, library_of, signatures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,6 +34,7 @@ __all__ = [
     "KernelTooLateError",
     "PackageConflictError",
     "is_looked_in",
+    "is_stand_in",
     "package_of_process",
     "publish",
     "withdraw",
@@ -74,6 +75,17 @@ def is_looked_in() -> bool:
     return "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0"
 
 
+def is_stand_in(library: str) -> bool:
+    """Whether a library stands for reference functions of this process.
+
+    It is one of the cache that only this process's own folder has led to: packages in
+    ASCEND_CUSTOM_OPP_PATH may have kernels of their own.
+    """
+    package = Path(library).resolve().parents[2]
+    packages = {Path(each).resolve() for each in find_installed_packages(os.environ)}
+    return bool(signatures_of(package)) and package not in packages
+
+
 def publish(signatures: Iterable[AclnnSignature]) -> None:
     """Put these functions where torch_npu finds them.
 
@@ -82,7 +94,7 @@ def publish(signatures: Iterable[AclnnSignature]) -> None:
     KernelTooLateError, PackageConflictError, CompileError, CacheError
         OPW-K022, OPW-K023, OPW-K010, OPW-K011.
     """
-    link(missing(signatures, os.environ))
+    link(find_missing(signatures, os.environ))
 
 
 def withdraw(removed: Iterable[AclnnSignature], remaining: Iterable[AclnnSignature]) -> None:
@@ -97,14 +109,14 @@ def withdraw(removed: Iterable[AclnnSignature], remaining: Iterable[AclnnSignatu
     """
     built_in = ctypes.CDLL(str(installed_toolkit().libraries / "libopapi.so"))
     if any(hasattr(built_in, signature.name) for signature in removed):
-        link(missing(remaining, os.environ))
+        link(find_missing(remaining, os.environ))
 
 
-def missing(
+def find_missing(
     signatures: Iterable[AclnnSignature], environ: Mapping[str, str]
 ) -> tuple[AclnnSignature, ...]:
     """Return the functions that no package in the path has, except the processes' own ones."""
-    packages = map(Path, installed_packages(environ))
+    packages = map(Path, find_installed_packages(environ))
     known = {
         found.name: (found, package) for package in packages for found in signatures_of(package)
     }
@@ -134,7 +146,7 @@ def link(signatures: tuple[AclnnSignature, ...]) -> None:
         library.parent.mkdir(parents=True, mode=0o700)
         atexit.register(remove_package, package, os.getpid())
     replacement = library.with_suffix(".new")
-    replacement.symlink_to(library_of(cached_package(signatures, installed_toolkit())))
+    replacement.symlink_to(library_of(find_cached_package(signatures, installed_toolkit())))
     replacement.replace(library)
 
 

@@ -10,7 +10,6 @@ from opwright.aclnn.op_def import parse_op_def
 from opwright.aclnn.prototype import Prototype, PrototypeError, derive, plain_interface
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.signature import SignatureError, parse_signature
-from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Interface
@@ -77,7 +76,8 @@ def read_text(text: str, op: str | None, *, where: str) -> Interface:
     raise error(
         where=where,
         got=f"{len(found)} operators and no choice" if op is None else f"op={op!r}",
-        allowed=nearest_first(op or "", found),
+        allowed=found,
+        near=op or "",
         fix="choose one with op=",
     )
 

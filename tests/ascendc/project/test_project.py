@@ -30,7 +30,7 @@ from opwright.ascendc.kernel_source import (
     depends_on_column,
     emit_kernel,
     find_kernel,
-    texts_read,
+    read_texts,
     tiling_structures,
 )
 from opwright.ascendc.new import emit_project, make_project
@@ -160,7 +160,7 @@ def test_what_a_kernel_includes_is_read(tmp_path: Path) -> None:
         op_kernel__other_dot_h="DTYPE_Y",
     )
     project = with_kernel(tmp_path, '#include "kernel_operator.h"\n# include "part/step.cpp"\n')
-    texts = texts_read(tmp_path / "op_kernel/add_custom.cpp", [tmp_path / "op_kernel"])
+    texts = read_texts(tmp_path / "op_kernel/add_custom.cpp", [tmp_path / "op_kernel"])
     assert len(texts) == 3
     assert depends_on_column(texts)
     assert not any("DTYPE_Y" in text for text in texts)

@@ -16,6 +16,7 @@ BROKEN = {
     "looks_at_values": "compiled/raises",
     "names_another_input": "compiled/engine",
     "converts_wrongly": "compiled/differs",
+    "converts_exchanged": "compiled/differs",
     "saves_by_type": "compiled/gradient-differs",
 }
 
@@ -141,6 +142,38 @@ def in_order(x, y):
 )
 def converts_wrongly(x, y):
     return x - y
+
+
+def exchanged_attributes(x, alpha=1.0, beta=1.0):
+    from torchair.ge import attr, custom_op
+
+    attrs = {"alpha": attr.Float(beta), "beta": attr.Float(alpha)}
+    return custom_op("ConvertsExchanged", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+
+@declared.operator(
+    "converts_exchanged(Tensor x, float alpha=1.0, float beta=1.0) -> Tensor",
+    samples=ONE,
+    converter=exchanged_attributes,
+)
+def converts_exchanged(x, alpha=1.0, beta=1.0):
+    return x * alpha + beta
+
+
+def attributes_in_order(x, alpha=1.0, beta=1.0):
+    from torchair.ge import attr, custom_op
+
+    attrs = {"alpha": attr.Float(alpha), "beta": attr.Float(beta)}
+    return custom_op("ConvertsInOrder", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+
+@declared.operator(
+    "converts_in_order(Tensor x, float alpha=1.0, float beta=1.0) -> Tensor",
+    samples=ONE,
+    converter=attributes_in_order,
+)
+def converts_in_order(x, alpha=1.0, beta=1.0):
+    return x * alpha + beta
 
 
 def of_another_input(x):

@@ -13,6 +13,8 @@ BROKEN = {
     "counts_calls": "determinism/differs",
     "first_call_differs": "determinism/state",
     "keeps_first_result": "determinism/state",
+    "wrong_every_hundredth": "determinism/state",
+    "keeps_an_average": "determinism/state",
     "own_generator": "determinism/seed-ignored",
     "drops_the_generator": "determinism/generator-ignored",
     "draws_the_same_again": "determinism/draws-repeat",
@@ -56,6 +58,20 @@ def first_call_differs(x, out):
     scale = kept.setdefault("scale", None)
     out.copy_(x * 2 if scale else x * 2.0001)
     kept["scale"] = 2
+
+
+@kernel("aclnnWrongEveryHundredth(const aclTensor *x, aclTensor *out)")
+def wrong_every_hundredth(x, out):
+    kept["after"] = kept.get("after", 0) + 1
+    out.copy_(x * 2 if kept["after"] % 100 else x * 3)  # every slot of a ring is used again
+
+
+@kernel("aclnnKeepsAnAverage(const aclTensor *x, aclTensor *out)")
+def keeps_an_average(x, out):
+    """Scale by what was largest lately: it converges while the values stay the same."""
+    before = kept.get("average", x.abs().max())
+    kept["average"] = before + (x.abs().max() - before) * 0.5
+    out.copy_(x * 2 * (1 + (kept["average"] - x.abs().max()) * 1e-3))
 
 
 @kernel("aclnnKeepsFirstResult(const aclTensor *x, aclTensor *out)")

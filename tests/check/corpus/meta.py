@@ -9,10 +9,13 @@ import opwright as ow
 
 BROKEN = {
     "hard_coded_shape": "meta/wrong-shape",
+    "counts_in_32_bits": "meta/wrong-shape",
+    "loses_large_sizes": "meta/wrong-shape",
     "input_shape_of_transposed": "meta/wrong-shape",
     "wrong_dtype": "meta/wrong-dtype",
     "dtype_of_float32_only": "meta/wrong-dtype",
     "keeps_strides": "meta/wrong-strides",
+    "keeps_strides_of_sizes": "meta/wrong-strides",
     "loses_strides": "meta/wrong-strides",
     "beginning_for_end": "meta/wrong-offset",
     "on_the_host": "meta/wrong-device",
@@ -59,6 +62,33 @@ add(
     double_rows,
     lambda x: x.new_empty((2 * x.shape[0], x.shape[1])),
     shapes={"x": "N, D", "out": "2 * N, D"},
+)
+
+
+def in_32_bits(number):
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def elements(x):
+    return x.contiguous().view(-1) * 2
+
+
+add(
+    "counts_in_32_bits(Tensor x) -> Tensor",
+    elements,
+    lambda x: x.new_empty((abs(in_32_bits(x.shape[0] * x.shape[1])),)),
+    shapes={"x": "N, D", "out": "N * D"},
+)
+add(
+    "loses_large_sizes(Tensor x) -> Tensor",
+    elements,
+    lambda x: x.new_empty((x.shape[0] * x.shape[1] % 2**31,)),  # the reference says the shape
+)
+add(
+    "counts_in_64_bits(Tensor x) -> Tensor",
+    elements,
+    lambda x: x.new_empty((x.shape[0] * x.shape[1],)),
+    shapes={"x": "N, D", "out": "N * D"},
 )
 add(
     "input_shape_of_transposed(Tensor x) -> Tensor",
@@ -112,6 +142,21 @@ add(
 # Strides.
 
 add("keeps_strides(Tensor x) -> Tensor", lambda x: twice(x).contiguous(), empty_like, *TURNED)
+FLAT = (ow.sample(x=ow.tensor(6)),)  # views have more axes than the samples
+add(
+    "keeps_strides_of_sizes(Tensor x) -> Tensor",
+    lambda x: (x * 2).contiguous(),
+    empty_like,
+    *FLAT,
+    shapes={"x": "*sizes"},
+)
+add(
+    "strides_of_sizes_kept_by_both(Tensor x) -> Tensor",
+    lambda x: torch.empty_like(x).copy_(x * 2),
+    empty_like,
+    *FLAT,
+    shapes={"x": "*sizes"},
+)
 add(
     "loses_strides(Tensor x) -> Tensor",
     lambda x: torch.empty_like(x).copy_(x * 2),
@@ -242,6 +287,19 @@ if IN_PLACE:
 
 def weighted(x, weight=None):
     return (x if weight is None else x * weight).clone(memory_format=torch.contiguous_format)
+
+
+kit = ow.OperatorSet("corpus_meta_kit")
+
+
+@kit.operator(
+    "outer(Tensor x, Tensor y) -> Tensor",
+    dtypes="float32",
+    shapes={"x": "N", "y": "M", "out": "N, M"},
+)
+def outer(x, y):
+    """Have results with more elements than 64 bits count, for arguments that are large alone."""
+    return x[:, None] * y
 
 
 def insists(x, weight=None):

@@ -17,6 +17,26 @@ BROKEN = {
     "refuses_many": "numerics/raises",
     "needs_the_optional": "numerics/raises",
     "satisfied_by_none": "numerics/no-sample",
+    "saturates": "numerics/wrong-special-values",
+    "drops_the_sign_of_zero": "numerics/wrong-special-values",
+    "overflows_at_once": "numerics/wrong-special-values",
+    "adds_in_float32": "numerics/wrong-special-values",
+    "adds_in_int32": "numerics/wrong-special-values",
+    "multiplies_in_int32": "numerics/wrong-special-values",
+    "passes_int32": "numerics/wrong-special-values",
+    "wrong_beyond_a_block": "numerics/wrong-values",
+    "wrong_beyond_a_block_of_rows": "numerics/wrong-values",
+    "wrong_for_rows_of_64": "numerics/wrong-values",
+    "wrong_for_rows_of_63": "numerics/wrong-values",
+    "wrong_from_the_end": "numerics/wrong-values",
+    "wrong_for_the_third_axis": "numerics/wrong-values",
+    "refuses_axes_from_the_end": "numerics/raises",
+    "wrong_at_the_least_size": "numerics/wrong-values",
+    "wrong_at_the_least_count": "numerics/wrong-values",
+    "wrong_at_the_end_of_a_range": "numerics/wrong-values",
+    "exchanges_equal_defaults": "numerics/wrong-values",
+    "wrong_for_the_other_default": "numerics/wrong-values",
+    "draws_in_float64": "numerics/wrong-values",
 }
 
 ops = ow.OperatorSet("corpus_numerics")
@@ -113,6 +133,229 @@ def satisfied_by_none(x):
     return x + 1
 
 
+# Values, sizes and attributes that few samples have.
+
+
+def wrong(schema, kernel_, *samples, **fields):
+    """Declare an operator whose kernel is another function than its reference."""
+
+    def declare(reference):
+        made = ops.operator(schema, samples=samples or SAMPLES, **fields)(reference)
+        name = schema.partition("(")[0]
+        pascal = "".join(word.capitalize() for word in name.split("_"))
+        words = [each.strip() for each in schema.partition("(")[2].partition(")")[0].split(",")]
+        given = ", ".join(SIGNATURE[kind] + name for kind, name in map(named, words))
+        kernel(f"aclnn{pascal}({given}, aclTensor *out)")(
+            lambda *values: values[-1].copy_(kernel_(*values[:-1]))
+        )
+        return made
+
+    return declare
+
+
+SIGNATURE = {"Tensor": "const aclTensor *", "int": "int64_t ", "float": "double "}
+
+
+def named(word):
+    """Return type and name of an argument."""
+    kind, name = word.split("=")[0].split(" ")
+    return kind, name
+
+
+@wrong("saturates(Tensor x) -> Tensor", lambda x: (x * 2).clamp(-1e4, 1e4), dtypes="float32")
+def saturates(x):
+    return x * 2
+
+
+@wrong("drops_the_sign_of_zero(Tensor x) -> Tensor", lambda x: 1 / (x + 0.0), dtypes="float32")
+def drops_the_sign_of_zero(x):
+    return 1 / x
+
+
+@wrong(
+    "overflows_at_once(Tensor x) -> Tensor", lambda x: (x * 16) / 16 + 1, dtypes="float32 bfloat16"
+)
+def overflows_at_once(x):
+    return x + 1
+
+
+WHOLE = ow.sample(x=ow.tensor(5))
+
+
+@wrong(
+    "adds_in_float32(Tensor x) -> Tensor",
+    lambda x: (x.float() + 1).to(x.dtype),
+    WHOLE,
+    dtypes="int64 int32",
+)
+def adds_in_float32(x):
+    return x + 1
+
+
+@wrong("adds_in_int32(Tensor x) -> Tensor", lambda x: (x.int() + 1).long(), WHOLE, dtypes="int64")
+def adds_in_int32(x):
+    return x + 1
+
+
+def wrapped(number):
+    """Return a number as 32 bits have it."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+@wrong(
+    "multiplies_in_int32(Tensor x, int rows=2, int columns=3) -> Tensor",
+    lambda x, rows, columns: x + wrapped(rows * columns),
+    WHOLE,
+    dtypes="int64",
+)
+def multiplies_in_int32(x, rows=2, columns=3):
+    return x + rows * columns
+
+
+@wrong(
+    "passes_int32(Tensor x, int offset=0) -> Tensor",
+    lambda x, offset: x + wrapped(offset),
+    WHOLE,
+    dtypes="int64",
+)
+def passes_int32(x, offset=0):
+    return x + offset
+
+
+def but_last(x, condition):
+    """Double all elements but the last one, where a condition holds."""
+    out = x * 2
+    if condition:
+        out.view(-1)[-1] = 0
+    return out
+
+
+@wrong(
+    "wrong_beyond_a_block(Tensor x) -> Tensor",
+    lambda x: but_last(x, x.numel() > 4096),
+    ow.sample(x=ow.tensor(8)),
+    shapes={"x": "N"},
+    dtypes="float32",
+)
+def wrong_beyond_a_block(x):
+    return x * 2
+
+
+@wrong(
+    "wrong_beyond_a_block_of_rows(Tensor x) -> Tensor",
+    lambda x: but_last(x, x.numel() > 4096),
+    shapes={"x": "*batch, D"},
+    dtypes="float32",
+)
+def wrong_beyond_a_block_of_rows(x):
+    return x * 2
+
+
+@wrong(
+    "wrong_for_rows_of_64(Tensor x) -> Tensor",
+    lambda x: but_last(x, x.shape[-1] == 64),
+    shapes={"x": "*sizes"},
+    dtypes="float32",
+)
+def wrong_for_rows_of_64(x):
+    return x * 2
+
+
+@wrong("wrong_for_rows_of_63(Tensor x) -> Tensor", lambda x: but_last(x, x.shape[-1] == 63))
+def wrong_for_rows_of_63(x):
+    return x * 2
+
+
+CUBE = ow.sample(x=ow.tensor(2, 3, 4))
+
+
+@wrong(
+    "wrong_from_the_end(Tensor x, int dim=-1) -> Tensor",
+    lambda x, dim: x.flip(max(dim, -1)),
+    CUBE,
+    dtypes="float32",
+)
+def wrong_from_the_end(x, dim=-1):
+    return x.flip(dim)
+
+
+@wrong(
+    "wrong_for_the_third_axis(Tensor x, int axis=0) -> Tensor",
+    lambda x, axis: x.flip(axis if axis < 2 else 0),
+    CUBE,
+    dtypes="float32",
+)
+def wrong_for_the_third_axis(x, axis=0):
+    return x.flip(axis)
+
+
+def from_the_start(x, dim):
+    if dim < -1:
+        message = "dim is negative"
+        raise ValueError(message)
+    return x.flip(dim)
+
+
+@wrong(
+    "refuses_axes_from_the_end(Tensor x, int dim=-1) -> Tensor",
+    from_the_start,
+    CUBE,
+    dtypes="float32",
+)
+def refuses_axes_from_the_end(x, dim=-1):
+    return x.flip(dim)
+
+
+@wrong(
+    "wrong_at_the_least_size(Tensor x) -> Tensor",
+    lambda x: but_last(x, x.shape[0] == 20),
+    ow.sample(x=ow.tensor(32)),
+    shapes={"x": "N"},
+    dtypes="float32",
+    requires=["N >= 20"],
+)
+def wrong_at_the_least_size(x):
+    return x * 2
+
+
+@wrong(
+    "wrong_at_the_least_count(Tensor x, int count=8) -> Tensor",
+    lambda x, count: x * max(count, 5),
+    dtypes="float32",
+    requires=["count >= 4"],
+)
+def wrong_at_the_least_count(x, count=8):
+    return x * count
+
+
+@wrong(
+    "wrong_at_the_end_of_a_range(Tensor x, float p=0.5) -> Tensor",
+    lambda x, p: x * min(p, 2.5),
+    dtypes="float32",
+    requires=["p >= 0", "p <= 3"],
+)
+def wrong_at_the_end_of_a_range(x, p=0.5):
+    return x * p
+
+
+@wrong(
+    "exchanges_equal_defaults(Tensor x, float alpha=1.0, float beta=1.0) -> Tensor",
+    lambda x, alpha, beta: x * beta + alpha,
+    dtypes="float32",
+)
+def exchanges_equal_defaults(x, alpha=1.0, beta=1.0):
+    return x * alpha + beta
+
+
+@wrong(
+    "wrong_for_the_other_default(Tensor x, int k=1, int m=1) -> Tensor",
+    lambda x, k, m: x * m + k * k,
+    dtypes="float32",
+)
+def wrong_for_the_other_default(x, k=1, m=1):
+    return x * m + k
+
+
 library = ow.OperatorSet("corpus_numerics_lib", existing=True)
 LIBRARY = torch.library.Library("corpus_numerics_lib", "DEF")
 LIBRARY.define("other_on_cpu(Tensor x) -> Tensor")
@@ -126,7 +369,35 @@ def other_on_cpu(x):
     return x * 3
 
 
+SEEDED = (torch.Tag.nondeterministic_seeded,)
+LIBRARY.define("draws_in_float64(Tensor x) -> Tensor", tags=SEEDED)
+for key in ("PrivateUse1", "CPU", "Meta"):
+    LIBRARY.impl("draws_in_float64", lambda x: x.double() * (torch.rand_like(x) < 0.8), key)
+
+
+@library.operator(
+    "draws_in_float64(Tensor x) -> Tensor",
+    samples=SAMPLES,
+    dtypes="float32",
+    tags=("nondeterministic_seeded",),
+)
+def draws_in_float64(x):
+    return x * (torch.rand_like(x) < 0.8)
+
+
 # Sound.
+
+
+@ops.operator("turned(Tensor x, int position=1) -> Tensor", dtypes="float32", samples=SAMPLES)
+def turned(x, position=1):
+    """Have no exact result for large positions: x * position is rounded to whole turns."""
+    return (x * position).cos()
+
+
+@kernel("aclnnTurned(const aclTensor *x, int64_t position, aclTensor *out)")
+def turned_kernel(x, position, out):
+    half = position // 2
+    out.copy_((x * half + x * (position - half)).cos())
 
 
 @ops.operator(
@@ -193,6 +464,45 @@ def keeps_nan(x, y):
 )
 def histogram(x):
     return torch.bincount(x, minlength=10)
+
+
+@ops.operator(
+    "made_of_sizes(Tensor x, int rows=2, int columns=2) -> Tensor",
+    shapes={"x": "*s", "out": "rows, columns"},
+    dtypes={"x": "float32", "out": "x"},
+    samples=SAMPLES,
+    requires=["rows >= 0", "columns >= 0"],
+)
+def made_of_sizes(x, rows=2, columns=2):
+    """Allocate what large ints say: none are tried."""
+    return x.sum() * torch.ones(rows, columns)
+
+
+@ops.operator("as_often(Tensor x, int times=2) -> Tensor", dtypes="float32", samples=SAMPLES)
+def as_often(x, times=2):
+    """Loop as often as an int says."""
+    out = x.clone()
+    for _ in range(times):
+        out = out * 1
+    return out
+
+
+@ops.operator(
+    "looked_up_anywhere(Tensor x, Tensor index) -> Tensor",
+    shapes={"x": "N", "index": "M", "out": "M"},
+    dtypes={"x": "float32", "index": "int64", "out": "x"},
+    samples=[ow.sample(x=ow.tensor(10), index=ow.tensor(3))],
+)
+def looked_up_anywhere(x, index):
+    """Refuse an index that is too large."""
+    return x[index]
+
+
+@ops.operator(
+    "shifted(Tensor x, int by=1, int dim=-1) -> Tensor", dtypes="float32 float16", samples=[CUBE]
+)
+def shifted(x, by=1, dim=-1):
+    return x.roll(by, dim)
 
 
 @ops.operator("noisy(Tensor x) -> Tensor", samples=SAMPLES, deterministic=False)

@@ -16,6 +16,9 @@ BROKEN = {
     "no_autograd": "registration/no-autograd",
     "grid_size": "registration/unreachable",
     "composite_beside": "registration/composite-beside-kernel",
+    "selects_nothing": "registration/no-device-kernel",
+    "selects_the_cpu": "registration/no-device-kernel",
+    "selects_without_meta": "registration/no-meta",
 }
 
 ops = ow.OperatorSet("corpus_registration", existing=True)
@@ -84,6 +87,33 @@ def grid_size(n):
 LIBRARY.impl("grid_size", lambda n: torch.ones(n, device="meta"), "Meta")
 
 
+def select(name, *keys):
+    """Register an operator that goes on to the kernel of a device, of which some have none."""
+
+    @operator(
+        f"{name}(int n, *, Device? device=None) -> Tensor",
+        keys=keys,
+        samples=[ow.sample(n=3)],
+        shapes={"out": "n"},
+        dtypes={"out": "float32"},
+    )
+    def ones(n, *, device=None):
+        return torch.ones(n, device=device)
+
+    def select_by_device(keys, n, *, device=None):
+        key = torch._C._dispatch_key_for_device(torch.device(device or "cpu").type)
+        return getattr(torch.ops.corpus_registration, name).default.redispatch(
+            torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key)), n, device=device
+        )
+
+    LIBRARY.impl(name, select_by_device, "BackendSelect", with_keyset=True)
+
+
+select("selects_nothing")
+select("selects_the_cpu", "CPU")
+select("selects_without_meta", "CPU", "PrivateUse1")
+
+
 @operator("composite_beside(Tensor x) -> Tensor", keys=("CompositeImplicitAutograd", "PrivateUse1"))
 def composite_beside(x):
     return x * 3
@@ -141,6 +171,18 @@ LIBRARY.impl("casts", cast, "AutocastPrivateUse1")
     dtypes={"out": "float32"},
 )
 def filled(n, *, device=None):
+    return torch.ones(n, device=device)
+
+
+@operator(
+    "filled_by_device(int n, *, Device? device=None) -> Tensor",
+    keys=("BackendSelect",),
+    samples=[ow.sample(n=3)],
+    shapes={"out": "n"},
+    dtypes={"out": "float32"},
+)
+def filled_by_device(n, *, device=None):
+    """Do the work where the dispatcher would choose a kernel."""
     return torch.ones(n, device=device)
 
 

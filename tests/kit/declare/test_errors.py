@@ -63,6 +63,10 @@ CASES = {
     "OPW-D009 tolerances of no dtype": F.format("tolerances=(1e-3, 1e-3)"),
     "OPW-D009 layout": F.format('layouts={"x": "dense"}'),
     "OPW-D009 layout of a sample": 'ow.tensor(2, 3, layout="dense")',
+    "OPW-D009 number of a sample's values": "ow.tensor(2, 3, values=[1, 2])",
+    "OPW-D009 lists of a sample's values": "ow.tensor(values=[[1, 2], [3]])",
+    "OPW-D009 values of a sample that are no numbers": 'ow.tensor(values="12")',
+    "OPW-D009 values of a sample with bounds": "ow.tensor(values=[1, 2], low=0)",
     "OPW-D009 file of the prototype": "from pathlib import Path\n"
     + F.format('prototype=Path("add.h")'),
     "OPW-D009 two prototypes": F.format(

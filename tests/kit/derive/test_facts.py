@@ -169,11 +169,11 @@ def test_a_mutating_operator_has_a_functional_twin() -> None:
 
 def test_a_declared_functional_twin_is_used() -> None:
     ops = ow.OperatorSet("test_facts")
-    ops.declare("scale_(Tensor(a!) x) -> Tensor(a!)", functional="scale")
-    ops.declare("scale(Tensor x) -> Tensor")
+    ops.declare("rescale_(Tensor(a!) x) -> Tensor(a!)", functional="rescale")
+    ops.declare("rescale(Tensor x) -> Tensor")
     facts = derive(ops.freeze())
-    assert [each.name for each in facts.operators] == ["scale_", "scale"]
-    assert facts.operators[0].functional_twin == "scale"
+    assert [each.name for each in facts.operators] == ["rescale_", "rescale"]
+    assert facts.operators[0].functional_twin == "rescale"
 
 
 def test_the_plan_names_arguments_by_place() -> None:

@@ -13,7 +13,8 @@ from opwright.kit.declare.errors import RuleError, UnknownNameError
 from opwright.kit.declare.rules import Dims, ShapeFunction, broadcast, like, reduced
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.expressions.evaluate import evaluate
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import resolve
 from opwright.kit.expressions.shape import Broadcast, Span
 from opwright.kit.expressions.trace import lower
 

@@ -17,8 +17,8 @@ from opwright.kit.expressions.conditions import (
     SpanCheck,
     ValueCheck,
 )
-from opwright.kit.expressions.read_conditions import read_requirement
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import read_requirement, resolve
 from opwright.kit.expressions.shape import (
     Argument,
     Binary,

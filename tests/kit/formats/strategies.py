@@ -54,7 +54,7 @@ RESULTS = st.sampled_from(
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     """Draw a schema with at least one tensor."""
-    name = draw(st.sampled_from(["scale", "rms_norm", "fused_attention_with_a_long_name"]))
+    name = draw(st.sampled_from(["rescale", "rms_norm", "fused_attention_with_a_long_name"]))
     overload = draw(st.sampled_from(["", ".out", ".Scalar"]))
     names = draw(st.lists(NAMES, unique=True, max_size=6))
     parts = ["Tensor first"] + [draw(ARGUMENTS).format(each) for each in names]
@@ -111,7 +111,7 @@ SOURCES = st.one_of(
 ACTUALS = st.builds(Actual, source=SOURCES, ctype=st.none() | st.sampled_from(CType))
 CALLS = st.builds(
     Call,
-    function=st.sampled_from(["aclnnScale", "aclnnRmsNorm"]),
+    function=st.sampled_from(["aclnnRescale", "aclnnRmsNorm"]),
     actuals=st.none() | st.lists(ACTUALS, max_size=6).map(tuple),
 )
 NO_CALL: st.SearchStrategy[TypingLiteral[False]] = st.just(False)  # noqa: FBT003 - a field's value
@@ -159,7 +159,7 @@ def operators(draw: st.DrawFn) -> Operator:
         tags=draw(st.sampled_from([(), ("core",), ("core", "pointwise")])),
         torch=draw(st.none() | st.just(">=2.6")),
         deprecated=draw(
-            st.sampled_from([None, Deprecation(since="1.2"), Deprecation(since="2", use="scale")])
+            st.sampled_from([None, Deprecation(since="1.2"), Deprecation(since="2", use="rescale")])
         ),
         upstream=draw(
             st.none()

@@ -25,7 +25,8 @@ from opwright.kit.declare.rules import (
 )
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.expressions.evaluate import evaluate
-from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.patterns import bind
+from opwright.kit.expressions.read import resolve
 from opwright.kit.formats.cpp_read import read_dtype, read_size
 from opwright.kit.formats.cpp_write import dtype_text, size_text
 from opwright.kit.formats.errors import NotWritableError, VersionError
@@ -33,7 +34,7 @@ from opwright.kit.formats.versions import (
     every,
     minor,
     read_versions,
-    selected,
+    select,
     specifier,
     write_versions,
 )
@@ -49,7 +50,7 @@ OPERATOR = Operator(schema=SCHEMA, place=Place("here"))
 
 @given(st.sets(st.sampled_from(KNOWN), min_size=1))
 def test_versions_as_specifier_and_back(versions: set[tuple[int, int]]) -> None:
-    assert set(selected(specifier(sorted(versions)), KNOWN, where="")) == versions
+    assert set(select(specifier(sorted(versions)), KNOWN, where="")) == versions
 
 
 @given(st.sets(st.sampled_from(KNOWN), min_size=1))
@@ -79,7 +80,7 @@ def test_versions_across_the_series() -> None:
     ],
 )
 def test_specifiers(text: str, versions: tuple[tuple[int, int], ...]) -> None:
-    assert selected(text, ((2, 5), (2, 6), (2, 7)), where="") == versions
+    assert select(text, ((2, 5), (2, 6), (2, 7)), where="") == versions
 
 
 @pytest.mark.parametrize("text", ["2", "2.x", "master", ""])

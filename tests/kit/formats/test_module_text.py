@@ -25,7 +25,7 @@ from opwright.kit.declare.rules import Dims, Like, ShapeFunction
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.formats.errors import NotWritableError
 from opwright.kit.formats.module_text import declaration_module
-from opwright.kit.formats.python_text import quoted
+from opwright.kit.formats.python_text import quote
 from tests.kit.formats.strategies import TEXT, operators, schemas
 
 if TYPE_CHECKING:
@@ -91,16 +91,16 @@ def test_a_schema_stays_what_it_is(schema: Schema) -> None:
 
 @given(TEXT)
 def test_a_string_is_read_as_it_was(text: str) -> None:
-    assert eval(quoted(text)) == text  # noqa: S307 - a literal
+    assert eval(quote(text)) == text  # noqa: S307 - a literal
 
 
 def test_the_prototype_is_reg_op_in_lines() -> None:
     (prototype,) = parse_reg_op(
-        "REG_OP(Scale).INPUT(x, TensorType::FLOAT()).OUTPUT(y, TensorType::FLOAT())"
-        '.ATTR(mode, String, "a(b").OP_END_FACTORY_REG(Scale)',
+        "REG_OP(Rescale).INPUT(x, TensorType::FLOAT()).OUTPUT(y, TensorType::FLOAT())"
+        '.ATTR(mode, String, "a(b").OP_END_FACTORY_REG(Rescale)',
         where="",
     )
-    schema = parse_schema("scale(Tensor x, str mode='a(b') -> Tensor", where="")
+    schema = parse_schema("rescale(Tensor x, str mode='a(b') -> Tensor", where="")
     operator = Operator(
         schema=schema,
         place=Place(""),
@@ -109,7 +109,7 @@ def test_the_prototype_is_reg_op_in_lines() -> None:
     )
     text = declaration_module(declaration(operator))
     assert without_place(executed(text).freeze().operators[0]) == operator
-    golden = GOLDEN / "scale.py.txt"
+    golden = GOLDEN / "rescale.py.txt"
     if os.environ.get("OPWRIGHT_ACCEPT"):
         golden.write_text(text)
     assert text == golden.read_text()
@@ -117,7 +117,7 @@ def test_the_prototype_is_reg_op_in_lines() -> None:
 
 
 def test_what_has_no_text_is_refused() -> None:
-    schema = parse_schema("scale(Tensor x) -> Tensor", where="")
+    schema = parse_schema("rescale(Tensor x) -> Tensor", where="")
     plain = Operator(schema=schema, place=Place("ops.py", 7))
     twin = Port(name="x", scalar=True)
     cases = {
@@ -126,7 +126,7 @@ def test_what_has_no_text_is_refused() -> None:
         "a backward function": {"backward": BackwardFunction(print, ())},
         "a shape function for 'out'": {"shapes": {"out": ShapeFunction(lambda: ())}},
         "a prototype with what REG_OP has no words for": {
-            "prototype": Prototype(op_type="Scale", inputs=(twin,), outputs=())
+            "prototype": Prototype(op_type="Rescale", inputs=(twin,), outputs=())
         },
     }
     for got, fields in cases.items():
@@ -136,13 +136,13 @@ def test_what_has_no_text_is_refused() -> None:
 
 
 def test_the_message_of_what_has_no_text() -> None:
-    schema = parse_schema("scale(Tensor x) -> Tensor", where="")
+    schema = parse_schema("rescale(Tensor x) -> Tensor", where="")
     operator = Operator(schema=schema, place=Place("ops.py", 7), reference=print)
     with pytest.raises(NotWritableError) as caught:
         declaration_module(declaration(operator))
     assert str(caught.value) == (
         "OPW-S006 the declaration has what this text cannot say\n"
-        "  where:   ops.py:7, operator scale\n"
+        "  where:   ops.py:7, operator rescale\n"
         "  got:     a reference function\n"
         "  fix:     keep the module that declares it: functions have no other text"
     )

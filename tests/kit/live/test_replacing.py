@@ -18,6 +18,7 @@ from tests.kit.live.registered import state  # loads the twin
 # isort: split
 import torch
 
+from opwright import twin
 from opwright.kit.live import loading
 from opwright.kit.live.errors import NamespaceTakenError, ReplacedError
 from opwright.kit.validate import InvalidDeclarationError
@@ -86,6 +87,29 @@ def test_an_edit_replaces_the_registration(tmp_path: Path) -> None:
     finally:
         second.ops.loaded.unload()
     assert first.ops.loaded.is_removed
+
+
+def negate(x: torch.Tensor, out: torch.Tensor) -> None:
+    """Kernel of an operator beside the edited ones."""
+    torch.neg(x, out=out)
+
+
+def test_an_edit_may_give_an_operator_other_parameters(tmp_path: Path) -> None:
+    """Also where a library has been made of its reference function, which stays loaded."""
+    path = tmp_path / "grown.py"
+    write(path, namespace="opwright_grown", function="Grown", factor=2)
+    x = torch.ones(3, device="npu")
+    first = run_module(path)
+    torch.testing.assert_close(first.times(x).cpu(), torch.full((3,), 2.0))
+    with twin.kernel("aclnnBesideGrown(const aclTensor *x, aclTensor *out)")(negate).registration:
+        text = path.read_text(encoding="utf-8").replace("(Tensor x)", "(Tensor x, int by)")
+        text = text.replace("(x, out)", "(x, by, out)").replace("times(x)", "times(x, by)")
+        path.write_text(text.replace("x * 2", "x * by"), encoding="utf-8")
+        second = run_module(path)
+        try:
+            torch.testing.assert_close(second.times(x, 7).cpu(), torch.full((3,), 7.0))
+        finally:
+            second.ops.loaded.unload()
 
 
 def test_an_edit_with_a_mistake_leaves_what_is_there(tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("op_plugin")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(root / "cache"))
-        patch.setenv("CXXFLAGS", "-O0")  # it halves the time
         patch.chdir(root)
         sources = root / "sources"
         sources.mkdir()

@@ -12,7 +12,7 @@ from opwright.errors import OpwrightError
 from opwright.kit.op_plugin.entries import read_entries
 from opwright.kit.op_plugin.headers import emit_headers
 from opwright.kit.op_plugin.inputs import read_inputs
-from opwright.kit.op_plugin.library import undefined
+from opwright.kit.op_plugin.library import report_undefined
 from opwright.kit.op_plugin.python_files import read_module
 from opwright.kit.op_plugin.request import Request, check_name
 from opwright.kit.op_plugin.signatures import signature
@@ -315,14 +315,14 @@ def test_derivatives_and_python_meta_decide_what_is_registered(tmp_path: Path) -
 def test_a_function_that_nothing_defines_is_reported(tmp_path: Path) -> None:
     write(tmp_path, "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n")
     entries = read_entries(read_inputs([tmp_path]))
-    assert str(undefined(["op_api::npu_t(at::Tensor const&)"], entries)) == (
+    assert str(report_undefined(["op_api::npu_t(at::Tensor const&)"], entries)) == (
         "OPW-O006 a function is not defined\n"
         "  where:   f.yaml:1, operator npu::npu_t\n"
         "  got:     no op_api::npu_t; op_plugin/OpApiInterface.h declares it\n"
         "  fix:     define it in a .cpp file, in namespace op_api: "
         "at::Tensor npu_t(const at::Tensor& x); or add gen_opapi"
     )
-    other = str(undefined(["op_infer::conv_npu_output_size(at::Tensor const&)"], entries))
+    other = str(report_undefined(["op_infer::conv_npu_output_size(at::Tensor const&)"], entries))
     assert "got:     op_infer::conv_npu_output_size(at::Tensor const&)\n" in other
 
 

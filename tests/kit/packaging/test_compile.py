@@ -39,7 +39,7 @@ from opwright.kit.packaging.errors import (
     VersionPairError,
 )
 from opwright.kit.packaging.message import CompilerFailure
-from opwright.kit.packaging.symbols import check_stable, needed_symbols
+from opwright.kit.packaging.symbols import check_stable, read_needed_symbols
 from opwright.kit.packaging.toolchain import Toolchain, find_toolchain
 from opwright.pairs import installed_minor
 from tests.alone import alone, alone_command
@@ -475,7 +475,7 @@ def test_symbols_of_the_stable_abi(builder: Builder) -> None:
         " + torch_get_current_cuda_stream(); }\n"
     )
     library = linked(builder).file
-    names = {each.name for each in needed_symbols(library)}
+    names = {each.name for each in read_needed_symbols(library)}
     assert {"aoti_torch_get_dim", "torch_get_current_cuda_stream", "cos"} <= names
     check_stable(library, "libboth.so")
 

@@ -23,7 +23,7 @@ from opwright.kit.packaging.wheel import (
     Metadata,
     Tag,
     archive_time,
-    quoted,
+    quote,
     url_digest,
     wheel_name,
     write_wheel,
@@ -167,5 +167,5 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
 def test_paths_in_record_are_read_back(path: str) -> None:
-    ((read, *_),) = csv.reader(io.StringIO(f"{quoted(path)},,\n"))
+    ((read, *_),) = csv.reader(io.StringIO(f"{quote(path)},,\n"))
     assert read == path

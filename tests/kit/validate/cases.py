@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.fields import OperatorFields
     from opwright.kit.declare.operator import Autocast, Vmap
 
-SCALE = "scale(Tensor x, *, float factor=1.0) -> Tensor"
+RESCALE = "rescale(Tensor x, *, float factor=1.0) -> Tensor"
 TRAIN = "drop(Tensor x, float p, bool train) -> (Tensor y, Tensor mask)"
 ADD = "add(Tensor x, Tensor y, float alpha=1.0) -> Tensor"
 
@@ -132,7 +132,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
             {"backward": {"x": "2 * grad"}, "aclnn": "aclnnInplaceF"},
         ),
     ),
-    "OPW-D009 functional of what mutates nothing": lambda: one(SCALE, functional="scale_new"),
+    "OPW-D009 functional of what mutates nothing": lambda: one(RESCALE, functional="rescale_new"),
     "OPW-D013 result named as an argument": lambda: one("f(Tensor out) -> Tensor"),
     "OPW-D063 generator that is dropped": lambda: one(
         "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
@@ -143,15 +143,15 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         aclnn="aclnnDrop(x, p, generator.seed, out)",
     ),
     "OPW-D062 two overloads of one function": lambda: several(
-        ("scale.tensor(Tensor x, Tensor factor) -> Tensor", {}),
-        ("scale.number(Tensor x, float factor) -> Tensor", {}),
+        ("rescale.tensor(Tensor x, Tensor factor) -> Tensor", {}),
+        ("rescale.number(Tensor x, float factor) -> Tensor", {}),
     ),
     "OPW-D062 in place and not": lambda: several(
-        ("scale(Tensor x) -> Tensor", {}), ("scale_(Tensor(a!) x) -> Tensor(a!)", {})
+        ("rescale(Tensor x) -> Tensor", {}), ("rescale_(Tensor(a!) x) -> Tensor(a!)", {})
     ),
     "OPW-D062 two written calls of one function": lambda: several(
-        ("f(Tensor x, float p) -> Tensor", {"aclnn": "aclnnScale(x, float p, out)"}),
-        ("g(Tensor x, float p) -> Tensor", {"aclnn": "aclnnScale(x, p, out)"}),
+        ("f(Tensor x, float p) -> Tensor", {"aclnn": "aclnnRescale(x, float p, out)"}),
+        ("g(Tensor x, float p) -> Tensor", {"aclnn": "aclnnRescale(x, p, out)"}),
     ),
     # aliasing
     "OPW-D044 in-place name": lambda: one("f_(Tensor x) -> Tensor"),
@@ -165,21 +165,21 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D048 mutated argument returned as new": lambda: one("f_(Tensor(a!) x) -> (Tensor x)"),
     # shapes
-    "OPW-D003 shape of an unknown value": lambda: one(SCALE, shapes={"y": like("x")}),
-    "OPW-D003 like an unknown tensor": lambda: one(SCALE, shapes={"out": like("xx")}),
+    "OPW-D003 shape of an unknown value": lambda: one(RESCALE, shapes={"y": like("x")}),
+    "OPW-D003 like an unknown tensor": lambda: one(RESCALE, shapes={"out": like("xx")}),
     "OPW-D003 dimension that nothing binds": lambda: one(
-        SCALE, shapes={"x": "*batch, N", "out": "*batch, M"}
+        RESCALE, shapes={"x": "*batch, N", "out": "*batch, M"}
     ),
-    "OPW-D003 layout of an unknown value": lambda: one(SCALE, layouts={"z": "contiguous"}),
+    "OPW-D003 layout of an unknown value": lambda: one(RESCALE, layouts={"z": "contiguous"}),
     "OPW-D003 dimension in a requirement": lambda: one(
-        SCALE, shapes={"x": "*batch, N"}, requires=["M % 8 == 0"]
+        RESCALE, shapes={"x": "*batch, N"}, requires=["M % 8 == 0"]
     ),
-    "OPW-D004 size that cannot be read": lambda: one(SCALE, shapes={"out": "x.shape[0] / 2"}),
-    "OPW-D004 truth value as a size": lambda: one(SCALE, shapes={"out": "True"}),
-    "OPW-D004 size beyond int64": lambda: one(SCALE, shapes={"out": "9223372036854775808"}),
-    "OPW-D004 division by 0": lambda: one(SCALE, shapes={"out": "x.shape[0] // 0"}),
-    "OPW-D004 infinite number": lambda: one(SCALE, requires=["factor < 1e999"]),
-    "OPW-D004 infinite value": lambda: one(SCALE, requires=["factor in (1.0, 1e999)"]),
+    "OPW-D004 size that cannot be read": lambda: one(RESCALE, shapes={"out": "x.shape[0] / 2"}),
+    "OPW-D004 truth value as a size": lambda: one(RESCALE, shapes={"out": "True"}),
+    "OPW-D004 size beyond int64": lambda: one(RESCALE, shapes={"out": "9223372036854775808"}),
+    "OPW-D004 division by 0": lambda: one(RESCALE, shapes={"out": "x.shape[0] // 0"}),
+    "OPW-D004 infinite number": lambda: one(RESCALE, requires=["factor < 1e999"]),
+    "OPW-D004 infinite value": lambda: one(RESCALE, requires=["factor in (1.0, 1e999)"]),
     "OPW-D004 value beyond int64": lambda: one(
         "f(Tensor x, int n) -> Tensor", requires=["n in (1, 9223372036854775808)"]
     ),
@@ -193,8 +193,8 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D003 condition on a number": lambda: one(TRAIN, unspecified={"mask": "p"}),
     "OPW-D004 condition that cannot be read": lambda: one(TRAIN, unspecified={"mask": "p or 1"}),
-    "OPW-D004 deep expression": lambda: one(SCALE, shapes={"out": "1" + " + 1" * 5000}),
-    "OPW-D004 deep parentheses": lambda: one(SCALE, shapes={"out": "-" * 9000 + "1"}),
+    "OPW-D004 deep expression": lambda: one(RESCALE, shapes={"out": "1" + " + 1" * 5000}),
+    "OPW-D004 deep parentheses": lambda: one(RESCALE, shapes={"out": "-" * 9000 + "1"}),
     "OPW-D004 tensor of a list as a size": lambda: one(
         "join(Tensor[] xs) -> Tensor", shapes={"out": "xs[0]"}, dtypes={"out": "xs"}
     ),
@@ -209,50 +209,52 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         shapes={"x": "N, D", "out": "dim"},
         dtypes={"out": "float32"},
     ),
-    "OPW-D014 rule instead of a pattern": lambda: one(SCALE, shapes={"x": broadcast("x")}),
+    "OPW-D014 rule instead of a pattern": lambda: one(RESCALE, shapes={"x": broadcast("x")}),
     "OPW-D015 no tensor to be like": lambda: one("ramp(int n) -> Tensor", dtypes={"out": "int64"}),
     "OPW-D015 list of results": lambda: one("parts(Tensor x) -> Tensor[]"),
     "OPW-D016 axis beyond the pattern": lambda: one(
-        SCALE, shapes={"x": "B, N", "out": "B, x.shape[2]"}
+        RESCALE, shapes={"x": "B, N", "out": "B, x.shape[2]"}
     ),
-    "OPW-D016 size -1": lambda: one(SCALE, shapes={"out": "-1, 2"}),
+    "OPW-D016 size -1": lambda: one(RESCALE, shapes={"out": "-1, 2"}),
     "OPW-D016 element beyond the list": lambda: one(
         "pool(Tensor x, int[2] size) -> Tensor", shapes={"out": "size[0], size[2]"}
     ),
-    "OPW-D017 shape function": lambda: one(SCALE, shapes={"out": few_arguments}),
+    "OPW-D017 shape function": lambda: one(RESCALE, shapes={"out": few_arguments}),
     "OPW-D018 number as a result": lambda: one("count(Tensor x) -> int"),
     # dtypes
-    "OPW-D003 dtype of an unknown value": lambda: one(SCALE, dtypes={"y": "float32"}),
+    "OPW-D003 dtype of an unknown value": lambda: one(RESCALE, dtypes={"y": "float32"}),
     "OPW-D003 dtype of an argument that may be None": lambda: one(
         "f(Tensor x, Tensor? y) -> Tensor", dtypes={"out": "y"}
     ),
     "OPW-D003 dtype from what is no dtype": lambda: one(
         "f(Tensor x, int k) -> Tensor", dtypes={"out": "k or x"}
     ),
-    "OPW-D005 empty set": lambda: one(SCALE, dtypes={"x": DtypeSet(())}),
+    "OPW-D005 empty set": lambda: one(RESCALE, dtypes={"x": DtypeSet(())}),
     "OPW-D019 cycle": lambda: one(ADD, dtypes={"x": "y", "y": "x"}),
-    "OPW-D020 output with two dtypes": lambda: one(SCALE, dtypes={"out": "float16 float32"}),
+    "OPW-D020 output with two dtypes": lambda: one(RESCALE, dtypes={"out": "float16 float32"}),
     "OPW-D021 no dtype": lambda: one("ramp(int n) -> Tensor", shapes={"out": "n"}),
-    "OPW-D022 dtype of a number": lambda: one(SCALE, dtypes={"factor": "float32"}),
+    "OPW-D022 dtype of a number": lambda: one(RESCALE, dtypes={"factor": "float32"}),
     "OPW-D022 promotion of an argument": lambda: one(ADD, dtypes={"x": promote("x", "y")}),
     "OPW-D052 tolerance for another dtype": lambda: one(
-        SCALE, dtypes="float16 float32", tolerances={"bfloat16": (1e-2, 1e-2)}
+        RESCALE, dtypes="float16 float32", tolerances={"bfloat16": (1e-2, 1e-2)}
     ),
-    "OPW-D052 tolerance below zero": lambda: one(SCALE, tolerances={"float16": (-1e-3, 0.0)}),
+    "OPW-D052 tolerance below zero": lambda: one(RESCALE, tolerances={"float16": (-1e-3, 0.0)}),
     # call
-    "OPW-D003 parameter": lambda: one(SCALE, aclnn="aclnnScale(x, factr, out)"),
-    "OPW-D023 output that is not passed": lambda: one(SCALE, aclnn="aclnnScale(x, factor)"),
-    "OPW-D024 argument that is not passed": lambda: one(SCALE, aclnn="aclnnScale(x, out)"),
-    "OPW-D025 C type": lambda: one(SCALE, aclnn="aclnnScale(x, int64_t factor, out)"),
-    "OPW-D025 constant": lambda: one(SCALE, aclnn="aclnnScale(x, double factor, bool 1.5, out)"),
+    "OPW-D003 parameter": lambda: one(RESCALE, aclnn="aclnnRescale(x, factr, out)"),
+    "OPW-D023 output that is not passed": lambda: one(RESCALE, aclnn="aclnnRescale(x, factor)"),
+    "OPW-D024 argument that is not passed": lambda: one(RESCALE, aclnn="aclnnRescale(x, out)"),
+    "OPW-D025 C type": lambda: one(RESCALE, aclnn="aclnnRescale(x, int64_t factor, out)"),
+    "OPW-D025 constant": lambda: one(
+        RESCALE, aclnn="aclnnRescale(x, double factor, bool 1.5, out)"
+    ),
     "OPW-D025 constant beyond the type": lambda: one(
-        SCALE, aclnn="aclnnScale(x, double factor, int8_t 128, out)"
+        RESCALE, aclnn="aclnnRescale(x, double factor, int8_t 128, out)"
     ),
     "OPW-D025 what stands for None beyond int64": lambda: one(
         "f(Tensor x, int? n=None) -> Tensor", aclnn="aclnnF(x, n or 9223372036854775808, out)"
     ),
     "OPW-D025 infinite constant": lambda: one(
-        SCALE, aclnn="aclnnScale(x, double factor, double 1e999, out)"
+        RESCALE, aclnn="aclnnRescale(x, double factor, double 1e999, out)"
     ),
     "OPW-D025 list of SymBool": lambda: one("f(Tensor x, SymBool[] b) -> Tensor"),
     "OPW-D025 type that cannot be passed": lambda: one("f(Tensor x, QScheme n) -> Tensor"),
@@ -278,7 +280,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         "f(Tensor self, Tensor other, Scalar alpha) -> Tensor",
         aclnn="aclnnAdd(other, self, alpha, out)",
     ),
-    "OPW-D030 nothing computes it": lambda: one(SCALE, aclnn=False),
+    "OPW-D030 nothing computes it": lambda: one(RESCALE, aclnn=False),
     # prototype
     "OPW-D031 inputs": lambda: one(ADD, prototype=REG_OP.format(X + OUT + ALPHA)),
     "OPW-D031 attributes": lambda: one(ADD, prototype=REG_OP.format(X + Y + OUT)),
@@ -306,8 +308,10 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         ADD, prototype=REG_OP.format(X + Y + OUT + ".ATTR(scale_value, Float, 1.0)")
     ),
     # backward
-    "OPW-D003 saved value": lambda: one(SCALE, backward=BackwardFunction(scaled_gradient, ("xx",))),
-    "OPW-D003 name in a formula": lambda: one(SCALE, backward={"x": "grad * facto"}),
+    "OPW-D003 saved value": lambda: one(
+        RESCALE, backward=BackwardFunction(scaled_gradient, ("xx",))
+    ),
+    "OPW-D003 name in a formula": lambda: one(RESCALE, backward={"x": "grad * facto"}),
     "OPW-D036 formulas": lambda: one(ADD, backward={"x, y": "grad * alpha"}),
     "OPW-D036 results of the called operator": lambda: several(
         ("add_backward(Tensor grad, Tensor x) -> Tensor", {}),
@@ -317,7 +321,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         ADD, backward=BackwardCall((Formula(("x",), "grad"), Formula(("x",), "grad * alpha")))
     ),
     "OPW-D036 returned values": lambda: one(
-        SCALE, backward=BackwardFunction(gradient_pair, ("x",))
+        RESCALE, backward=BackwardFunction(gradient_pair, ("x",))
     ),
     "OPW-D037 integer tensor": lambda: one(
         "take(Tensor x, Tensor index) -> Tensor",
@@ -325,55 +329,61 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         backward=BackwardFunction(gradient_pair, ("x",), ("x", "index")),
         aclnn="aclnnTakeRows",
     ),
-    "OPW-D037 integer output": lambda: one(SCALE, dtypes={"out": "int32"}, backward={"x": "grad"}),
-    "OPW-D038 formula in C++": lambda: one(SCALE, backward={"x": "grad ? grad : x"}),
+    "OPW-D037 integer output": lambda: one(
+        RESCALE, dtypes={"out": "int32"}, backward={"x": "grad"}
+    ),
+    "OPW-D038 formula in C++": lambda: one(RESCALE, backward={"x": "grad ? grad : x"}),
     "OPW-D039 operator that is not in the set": lambda: several(
-        ("scale_backward(Tensor grad) -> Tensor", {}), (SCALE, {"backward": "scale_backwrd(grad)"})
+        ("rescale_backward(Tensor grad) -> Tensor", {}),
+        (RESCALE, {"backward": "rescale_backwrd(grad)"}),
     ),
     "OPW-D039 arguments of the called operator": lambda: several(
-        ("scale_backward(Tensor grad, float factor) -> Tensor", {}),
-        (SCALE, {"backward": "scale_backward(grad)"}),
+        ("rescale_backward(Tensor grad, float factor) -> Tensor", {}),
+        (RESCALE, {"backward": "rescale_backward(grad)"}),
     ),
     "OPW-D040 parameters": lambda: one(
-        SCALE, backward=BackwardFunction(gradient_of_one, ("x", "factor"))
+        RESCALE, backward=BackwardFunction(gradient_of_one, ("x", "factor"))
     ),
-    "OPW-D009 no reference to differentiate": lambda: one(SCALE, backward="reference"),
+    "OPW-D009 no reference to differentiate": lambda: one(RESCALE, backward="reference"),
     "OPW-D041 out=": lambda: one(
-        "scale.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", backward={"x": "x"}
+        "rescale.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", backward={"x": "x"}
     ),
     # reference
-    "OPW-D042 keyword-only argument": lambda: one(SCALE, few_arguments),
+    "OPW-D042 keyword-only argument": lambda: one(RESCALE, few_arguments),
     "OPW-D042 swapped": lambda: one(ADD, swapped),
-    "OPW-D043 other default": lambda: one(SCALE, other_default),
+    "OPW-D043 other default": lambda: one(RESCALE, other_default),
     "OPW-D043 default that the schema has not": lambda: one(
-        "scale(Tensor x, *, float factor) -> Tensor", extra_default
+        "rescale(Tensor x, *, float factor) -> Tensor", extra_default
     ),
     # samples
-    "OPW-D003 argument of a sample": lambda: one(SCALE, samples=[sample(x=tensor(2), facto=2.0)]),
+    "OPW-D003 argument of a sample": lambda: one(RESCALE, samples=[sample(x=tensor(2), facto=2.0)]),
     "OPW-D049 sample without an argument": lambda: one(ADD, samples=[sample(x=tensor(2))]),
     "OPW-D050 value of another type": lambda: one(
-        SCALE, samples=[sample(x=tensor(2), factor=tensor(1))]
+        RESCALE, samples=[sample(x=tensor(2), factor=tensor(1))]
     ),
     "OPW-D050 dtype": lambda: one(
-        SCALE, dtypes="float16 float32", samples=[sample(x=tensor(2, dtype="float64"))]
+        RESCALE, dtypes="float16 float32", samples=[sample(x=tensor(2, dtype="float64"))]
     ),
     "OPW-D051 axes": lambda: one(
-        SCALE, shapes={"x": "*batch, N, D"}, samples=[sample(x=tensor(2))]
+        RESCALE, shapes={"x": "*batch, N, D"}, samples=[sample(x=tensor(2))]
     ),
-    "OPW-D009 error sample without a text": lambda: one(SCALE, errors=[error("", x=tensor(2))]),
+    "OPW-D009 error sample without a text": lambda: one(RESCALE, errors=[error("", x=tensor(2))]),
     # metadata
-    "OPW-D053 version of the set": lambda: several((SCALE, {}), version="one"),
-    "OPW-D053 range of the set": lambda: several((SCALE, {}), torch="2.13"),
-    "OPW-D053 range of an operator": lambda: one(SCALE, torch_npu=">2,13"),
-    "OPW-D053 deprecated since": lambda: one(SCALE, deprecated="soon"),
-    "OPW-D054 tag": lambda: one(SCALE, tags=["pointwse"]),
-    "OPW-D055 tag that contradicts": lambda: one(SCALE, tags=["nondeterministic_seeded"]),
+    "OPW-D053 version of the set": lambda: several((RESCALE, {}), version="one"),
+    "OPW-D053 range of the set": lambda: several((RESCALE, {}), torch="2.13"),
+    "OPW-D053 range of an operator": lambda: one(RESCALE, torch_npu=">2,13"),
+    "OPW-D053 deprecated since": lambda: one(RESCALE, deprecated="soon"),
+    "OPW-D054 tag": lambda: one(RESCALE, tags=["pointwse"]),
+    "OPW-D055 tag that contradicts": lambda: one(RESCALE, tags=["nondeterministic_seeded"]),
     "OPW-D056 replacement": lambda: several(
-        (SCALE, {"deprecated": Deprecation(since="1.0", use="ad")}), (ADD, {"aclnn": "aclnnAxpy2"})
+        (RESCALE, {"deprecated": Deprecation(since="1.0", use="ad")}),
+        (ADD, {"aclnn": "aclnnAxpy2"}),
     ),
-    "OPW-D056 itself": lambda: one(SCALE, deprecated=Deprecation(since="1.0", use="my_ops::scale")),
-    "OPW-D009 autocast": lambda: one(SCALE, autocast=cast("Autocast", "fp16")),
-    "OPW-D009 budget": lambda: one(SCALE, cost_budget=0),
-    "OPW-D009 budget that is no number": lambda: one(SCALE, cost_budget=cast("float", "3")),
-    "OPW-D009 vmap": lambda: one(SCALE, vmap=cast("Vmap", "batch")),
+    "OPW-D056 itself": lambda: one(
+        RESCALE, deprecated=Deprecation(since="1.0", use="my_ops::rescale")
+    ),
+    "OPW-D009 autocast": lambda: one(RESCALE, autocast=cast("Autocast", "fp16")),
+    "OPW-D009 budget": lambda: one(RESCALE, cost_budget=0),
+    "OPW-D009 budget that is no number": lambda: one(RESCALE, cost_budget=cast("float", "3")),
+    "OPW-D009 vmap": lambda: one(RESCALE, vmap=cast("Vmap", "batch")),
 }

@@ -19,8 +19,8 @@ def good_set() -> OperatorSet:
     ops = OperatorSet("my_ops", version="1.2.0", torch=">=2.13,<2.14")
 
     @ops.operator(
-        "scale(Tensor x, *, float factor=1.0) -> Tensor",
-        aclnn="aclnnScale(x, float factor, out)",
+        "rescale(Tensor x, *, float factor=1.0) -> Tensor",
+        aclnn="aclnnRescale(x, float factor, out)",
         shapes={"x": "*batch, N", "out": like("x")},
         dtypes="float16 float32",
         backward={"x": "grad * factor"},
@@ -29,17 +29,17 @@ def good_set() -> OperatorSet:
         tolerances={"float16": (1e-3, 1e-3)},
         tags=["pointwise"],
     )
-    def scale(x: float, *, factor: float = 1.0) -> float:
+    def rescale(x: float, *, factor: float = 1.0) -> float:
         return x * factor
 
     ops.declare(
-        "scale_(Tensor(a!) x, *, float factor=1.0) -> Tensor(a!)",
-        aclnn="aclnnInplaceScale",
-        functional="scale_new",
+        "rescale_(Tensor(a!) x, *, float factor=1.0) -> Tensor(a!)",
+        aclnn="aclnnInplaceRescale",
+        functional="rescale_new",
     )
     ops.declare(
-        "scale.out(Tensor x, *, float factor=1.0, Tensor(a!) out) -> Tensor(a!)",
-        aclnn="aclnnScale(x, float factor, out)",
+        "rescale.out(Tensor x, *, float factor=1.0, Tensor(a!) out) -> Tensor(a!)",
+        aclnn="aclnnRescale(x, float factor, out)",
     )
     ops.declare(
         "moments(Tensor x, int[]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor variance)",

@@ -14,9 +14,13 @@ from torch import distributed as dist
 from torch.distributed.distributed_c10d import _get_default_store
 
 
-def fails(text: str) -> NoReturn:
-    """Wait for the device, which has to fail with the text; the process group is of no use then."""
-    with pytest.raises(RuntimeError, match=re.escape(text)) as raised:
+def fails(*texts: str) -> NoReturn:
+    """Wait for the device, which has to fail with these texts in their order.
+
+    The process group is of no use then.
+    """
+    pattern = "(?s)" + ".*".join(map(re.escape, texts))
+    with pytest.raises(RuntimeError, match=pattern) as raised:
         torch_npu.npu.synchronize()
     done(raised.value)
 

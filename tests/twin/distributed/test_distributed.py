@@ -40,6 +40,28 @@ SCENARIOS = (
     ("training.fully_sharded", 2),
     ("training.tensor_parallel", 2),
     ("training.saved", 2),
+    ("fused.all_gather_matmul", 2),
+    ("fused.quantized_all_gather_matmul", 2),
+    ("fused.matmul_reduce_scatter", 4),
+    ("fused.matmul_all_reduce", 3),
+    ("fused.quantized_all_reduce", 2),
+    ("fused.weight_quantized_all_reduce", 2),
+    ("fused.all_to_all_matmul", 2),
+    ("fused.quantized_all_to_all", 2),
+    ("fused.grouped_products", 3),
+    ("fused.dispatch_and_combine", 2),
+    ("fused.dispatch_and_combine", 4),
+    ("fused.dispatch_to_shared_experts", 3),
+    ("fused.quantized_dispatch", 2),
+    ("fused.captured", 2),
+    ("fused.nothing_to_exchange", 2),
+    ("fused.masked_choices", 3),
+    ("fused.two_copies_of_a_shared_expert", 4),
+    ("fused.rankless_experts", 2),
+    ("fused.combine_with_norm", 2),
+    ("fused.refusals_harm_nothing", 2),
+    ("fused.a_rank_that_fails_is_named", 3),
+    ("fused.a_refusal_at_phase_2_is_reported", 3),
     ("failures.different_calls", 2),
     ("failures.different_sizes", 2),
     ("failures.refused_types", 2),
@@ -48,7 +70,9 @@ SCENARIOS = (
 KILLED = "ranks ended with [0, -9]"
 
 
-@pytest.mark.parametrize(("scenario", "size"), SCENARIOS, ids=[name for name, _ in SCENARIOS])
+@pytest.mark.parametrize(
+    ("scenario", "size"), SCENARIOS, ids=[f"{name}-{size}" for name, size in SCENARIOS]
+)
 def test_ranks(scenario: str, size: int) -> None:
     check(scenario, size)
 
@@ -58,7 +82,8 @@ def test_two_backends() -> None:
 
 
 def test_a_killed_peer_is_named() -> None:
-    for scenario in ("failures.peer_is_killed", "failures.current_stream_knows"):
+    scenarios = ("failures.peer_is_killed", "failures.current_stream_knows", "fused.peer_is_killed")
+    for scenario in scenarios:
         done = finished(scenario)
         assert KILLED in done.stderr, done.stderr
 

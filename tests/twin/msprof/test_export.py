@@ -14,7 +14,7 @@ from opwright.twin.msprof.errors import RecordingError
 from opwright.twin.msprof.export import export
 from opwright.twin.msprof.kinds import MATRIX
 from opwright.twin.msprof.recording import read
-from opwright.twin.msprof.timeline import microseconds, timeline, union, without
+from opwright.twin.msprof.timeline import microseconds, subtract, timeline, union
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,8 +144,8 @@ def test_the_timeline_has_rows_arrows_and_marks(tmp_path: Path) -> None:
 
 def test_what_overlaps() -> None:
     assert union([(5, 6), (0, 2), (1, 3)]) == [(0, 3), (5, 6)]
-    assert without([(0, 10)], [(2, 4), (6, 20)]) == [(0, 2), (4, 6)]
-    assert without([(0, 1)], [(0, 1)]) == []
+    assert subtract([(0, 10)], [(2, 4), (6, 20)]) == [(0, 2), (4, 6)]
+    assert subtract([(0, 1)], [(0, 1)]) == []
 
 
 def test_an_export_replaces_the_one_before(tmp_path: Path) -> None:

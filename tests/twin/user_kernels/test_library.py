@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from opwright.aclnn.signature import CType, parse_signature
-from opwright.twin.toolkit import default_toolkit, installed_toolkit, missing_parts
+from opwright.twin.toolkit import default_toolkit, find_missing_parts, installed_toolkit
 from opwright.twin.user_kernels.emit import emit_kernel, emit_library
 from opwright.twin.user_kernels.library import (
     CacheError,
     CompileError,
-    cached_package,
+    find_cached_package,
     library_of,
     signatures_of,
 )
@@ -35,7 +35,7 @@ FUNCTIONS = tuple(parse_signature(text, where="test") for text in SIGNATURES)
 
 builds = [
     pytest.mark.build,
-    pytest.mark.skipif(bool(missing_parts(default_toolkit())), reason="needs make native"),
+    pytest.mark.skipif(bool(find_missing_parts(default_toolkit())), reason="needs make native"),
 ]
 
 
@@ -79,15 +79,15 @@ class Cache:
         return self.log.read_text().count("begin") if self.log.exists() else 0
 
     def build(self) -> Path:
-        return cached_package(FUNCTIONS, installed_toolkit())
+        return find_cached_package(FUNCTIONS, installed_toolkit())
 
     def start_other(self) -> subprocess.Popen[str]:
         program = (
-            "from opwright.twin.user_kernels.library import cached_package\n"
+            "from opwright.twin.user_kernels.library import find_cached_package\n"
             "from opwright.aclnn.signature import parse_signature\n"
             "from opwright.twin.toolkit import installed_toolkit\n"
             f"functions = [parse_signature(text, where='') for text in {SIGNATURES!r}]\n"
-            "print(cached_package(functions, installed_toolkit()))\n"
+            "print(find_cached_package(functions, installed_toolkit()))\n"
         )
         return subprocess.Popen(
             [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -124,7 +124,7 @@ class TestCache:
         assert cache.compilations() == 1
 
     def test_other_functions_are_another_package(self, cache: Cache) -> None:
-        assert cached_package(FUNCTIONS[:1], installed_toolkit()) != cache.build()
+        assert find_cached_package(FUNCTIONS[:1], installed_toolkit()) != cache.build()
 
     def test_processes_that_build_at_once_compile_once(self, cache: Cache) -> None:
         cache.slow(0.5)
@@ -159,15 +159,15 @@ class TestCache:
         text = emit_kernel([parse_signature(f"aclnnAll({', '.join(parameters)})", where="test")])
         source = tmp_path / "all.cpp"
         source.write_text(text.replace("ATen/Functions.h", "ATen/core/Tensor.h"))
-        package = cached_package((), installed_toolkit(), [source])
-        assert cached_package((), installed_toolkit(), [source]) == package
+        package = find_cached_package((), installed_toolkit(), [source])
+        assert find_cached_package((), installed_toolkit(), [source]) == package
         assert cache.compilations() == 2  # the compilation and the list of includes
 
     def test_what_the_compiler_says_is_in_the_error(self, cache: Cache, tmp_path: Path) -> None:
         source = tmp_path / "bad.cpp"
         source.write_text("int OPWRIGHT_KERNEL = missing_name;\n")
         with pytest.raises(CompileError, match="missing_name") as caught:
-            cached_package((), installed_toolkit(), [source])
+            find_cached_package((), installed_toolkit(), [source])
         assert str(caught.value).startswith("OPW-K010 the kernel library cannot be compiled")
         assert list(cache.folder.glob("*/op_api/lib/*.so")) == []
 
@@ -176,13 +176,13 @@ class TestCache:
         source.write_text('#include "value.h"\nextern "C" int value() { return VALUE; }\n')
         header.write_text("#define VALUE 1\n")
         toolkit = installed_toolkit()
-        first = cached_package((), toolkit, [source])
-        assert cached_package((), toolkit, [source]) == first
+        first = find_cached_package((), toolkit, [source])
+        assert find_cached_package((), toolkit, [source]) == first
         header.write_text("#define VALUE 2\n")
-        second = cached_package((), toolkit, [source])
+        second = find_cached_package((), toolkit, [source])
         header.write_text("#define VALUE 1\n")
         assert second != first
-        assert cached_package((), toolkit, [source]) == first
+        assert find_cached_package((), toolkit, [source]) == first
         assert cache.compilations() == 4  # each compilation is followed by a list of includes
 
     def test_a_missing_compiler(self, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.twin.toolkit import default_toolkit, missing_parts
+from opwright.twin.toolkit import default_toolkit, find_missing_parts
 from opwright.twin.user_kernels.library import library_of
 from tests.twin.on_twin import CLEAN, python
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.twin,
     pytest.mark.build,
-    pytest.mark.skipif(bool(missing_parts(default_toolkit())), reason="needs make native"),
+    pytest.mark.skipif(bool(find_missing_parts(default_toolkit())), reason="needs make native"),
 ]
 
 # Text, all of it: files and programs that `opwright run` starts as a user has them.

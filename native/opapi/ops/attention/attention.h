@@ -31,7 +31,7 @@ struct Gradients {
   at::Tensor sink;
 };
 
-Result forward(const Problem& problem);
+OPWRIGHT_API Result forward(const Problem& problem);
 Gradients backward(const Problem& problem, const at::Tensor& grad, const at::Tensor& highest, const at::Tensor& sum);
 
 struct Sparsity {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "opapi/ops/attention/sequences.h"
+#include "opapi/ops/common/refusal.h"
 #include "opapi/ops/common/unlimited_window.h"
 
 namespace {
@@ -246,7 +247,6 @@ ACLNN(DenseLightningIndexerGradKLLoss,
       grad_loss({query, key, queryIndex, keyIndex, weights, softmaxMax, softmaxSum, queryRope, keyRope, softmaxMaxIndex,
                  softmaxSumIndex, kNone, scaleValue},
                 MASKING(actualSeqLengthsQuery, actualSeqLengthsKey), {dQueryIndex, dKeyIndex, dWeights}, loss))
-// Without sinks: the form with them (V2) is not available.
 ACLNN(SparseLightningIndexerGradKLLoss,
       (In, query)(In, key)(In, queryIndex)(In, keyIndex)(In, weights)(In, sparseIndices)(In, softmaxMax)(
           In, softmaxSum)(OptIn, queryRope)(OptIn, keyRope)(OptInts, actualSeqLengthsQuery)(
@@ -254,6 +254,16 @@ ACLNN(SparseLightningIndexerGradKLLoss,
       grad_loss({query, key, queryIndex, keyIndex, weights, softmaxMax, softmaxSum, queryRope, keyRope, kNone, kNone,
                  sparseIndices, scaleValue},
                 MASKING(actualSeqLengthsQuery, actualSeqLengthsKey), {dQueryIndex, dKeyIndex, dWeights}, loss))
+ACLNN(SparseLightningIndexerGradKLLossV2,
+      (In, query)(In, key)(In, queryIndex)(In, keyIndex)(In, weight)(In, sparseIndices)(In, softmaxMax)(In, softmaxSum)(
+          OptIn, queryRopeOptional)(OptIn, keyRopeOptional)(OptInts, actualSeqLengthsQueryOptional)(
+          OptInts, actualSeqLengthsKeyOptional)(OptIn, sinksOptional)(Double, scaleValue)(Text, layout)
+          WINDOW(Bool, deterministic)(Out, dQueryIndex)(Out, dKeyIndex)(Out, dWeight)(Out, loss),
+      refuse({{sinksOptional, "sinksOptional"}});
+      grad_loss({query, key, queryIndex, keyIndex, weight, softmaxMax, softmaxSum, queryRopeOptional, keyRopeOptional,
+                 kNone, kNone, sparseIndices, scaleValue},
+                MASKING(actualSeqLengthsQueryOptional, actualSeqLengthsKeyOptional), {dQueryIndex, dKeyIndex, dWeight},
+                loss))
 
 #undef WINDOW
 #undef MASKING

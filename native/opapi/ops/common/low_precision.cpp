@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "opapi/tiled_format.h"
+
 namespace opwright::opapi {
 
 namespace {
@@ -183,9 +185,31 @@ at::Tensor codes_of(const at::Tensor& values, aclDataType dtype) {
   return dtype == ACL_HIFLOAT8 ? signed_codes.masked_fill(unknown, 128) : signed_codes;
 }
 
+// The storage of a tensor in blocks, one number after the other.
+aclTensor flat_storage(const aclTensor& tensor) {
+  aclTensor flat = tensor;
+  const int64_t count = tensor.storage_sizes.product(), step = 1;
+  flat.format = ACL_FORMAT_ND;
+  for (Dims* dims : {&flat.sizes, &flat.storage_sizes}) dims->assign(&count, 1);
+  flat.strides.assign(&step, 1);
+  return flat;
+}
+
+at::IntArrayRef storage_shape(const aclTensor& tensor) {
+  return {tensor.storage_sizes.data(), tensor.storage_sizes.size()};
+}
+
 void encode(const aclTensor& tensor, const at::Tensor& values) {
   if (tensor.numel() == 0) return;
   const at::Tensor codes = codes_of(values, tensor.dtype);
+  if (is_tiled(tensor.format)) {
+    const at::Tensor bytes = bytes_of(flat_storage(tensor), per_byte(tensor.dtype)).memory;
+    const at::Tensor blocks = at::zeros(storage_shape(tensor), at::kByte);
+    pack_blocks(codes, blocks, tensor);
+    const at::Tensor pairs = blocks.view({-1, 2});
+    bytes.copy_(pairs.select(1, 0) + pairs.select(1, 1) * 16);
+    return;
+  }
   auto [bytes, skipped] = bytes_of(tensor, per_byte(tensor.dtype));
   if (per_byte(tensor.dtype) == 1) {
     viewed(bytes, tensor, bytes.storage_offset()).copy_(codes);
@@ -304,7 +328,11 @@ bool is_coded(aclDataType dtype) {
 
 StoredTensor keep_coded(const aclTensor* tensor, const char* name, bool required) {
   if (tensor == nullptr || !is_coded(tensor->dtype)) return keep_tensor(tensor, name, required);
-  opwright::validate(*tensor, name);
+  if (tensor->dtype == ACL_INT4 && is_tiled(tensor->format)) {
+    validate_tiled(*tensor, name);
+  } else {
+    opwright::validate(*tensor, name);
+  }
   return {*tensor};
 }
 
@@ -312,6 +340,11 @@ at::Tensor decode(const aclTensor& tensor, Operands operands) {
   const at::ScalarType dtype = tensor.dtype == ACL_INT4 ? at::kChar : at::kHalf;
   if (operands != Operands::kMemory) return stand_in(tensor, dtype, Role::kInput, operands);
   if (tensor.numel() == 0) return at::empty(at::IntArrayRef(tensor.sizes.data(), tensor.sizes.size()), dtype);
+  if (is_tiled(tensor.format)) {
+    const at::Tensor bytes = bytes_of(flat_storage(tensor), per_byte(tensor.dtype)).memory;
+    const at::Tensor codes = unpack_blocks(split_nibbles(bytes).view(storage_shape(tensor)), tensor);
+    return (codes.to(at::kChar).bitwise_xor(8) - 8).to(at::kChar);
+  }
   const auto [bytes, skipped] = bytes_of(tensor, per_byte(tensor.dtype));
   const at::Tensor codes =
       viewed(per_byte(tensor.dtype) == 2 ? split_nibbles(bytes) : bytes.clone(), tensor, skipped).contiguous();

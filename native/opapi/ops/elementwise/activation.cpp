@@ -4,6 +4,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/Activation.h>
+#include <ATen/ops/heaviside.h>
 
 #include "opapi/ops/common/activations.h"
 
@@ -77,6 +78,25 @@ void mish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& o
   at::native::mish_backward_stub(at::kCPU, elements);
 }
 
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
+
+// The dtypes of both may differ; ATen's kernel would take one for the other.
+void gelu_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  const at::ScalarType dtype = at::result_type(grad, self);
+  into(out, dtype, [&](at::Tensor& target) { at::gelu_backward_out(target, grad.to(dtype), self.to(dtype), "none"); });
+}
+
+void heaviside(const at::Tensor& input, const at::Tensor& values, at::Tensor& out) {
+  at::heaviside_out(out, input, values);
+}
+
+// Beyond the threshold the values are moved towards zero by the bias, within it they are zero.
+void shrink(const at::Tensor& self, const at::Scalar& lambd, const at::Scalar& bias, at::Tensor& out) {
+  const at::Tensor low = at::lt(self, -lambd.toDouble()), high = at::gt(self, lambd);
+  assign(out, at::where(low, self + bias, at::where(high, self - bias, at::zeros_like(self))));
+}
+
 }  // namespace
 
 ACLNN(Relu, (In, self)(Out, out), relu(self, out))
@@ -109,11 +129,16 @@ ACLNN(EluBackward,
       at::elu_backward_out(gradInput, gradOutput, alpha, scale, inputScale, isResult, selfOrResult))
 ACLNN(Celu, (In, self)(Scalar, alpha)(Out, out), at::elu_out(out, self, alpha, 1.0, celu_input_scale(alpha)))
 ACLNN(InplaceCelu, (Ref, self)(Scalar, alpha), at::elu_(self, alpha, 1.0, celu_input_scale(alpha)))
+ACLNN(Selu, (In, self)(Out, out), at::elu_out(out, self, kSeluAlpha, kSeluScale, 1.0))
+ACLNN(InplaceSelu, (Ref, selfRef), at::elu_(selfRef, kSeluAlpha, kSeluScale, 1.0))
+ACLNN(SeluBackward, (In, gradOutput)(In, result)(Out, gradInput),
+      at::elu_backward_out(gradInput, gradOutput, kSeluAlpha, kSeluScale, 1.0, /*is_result=*/true, result))
+ACLNN(Heaviside, (In, input)(In, values)(Out, out), heaviside(input, values, out))
+ACLNN(Shrink, (In, self)(Scalar, lambd)(Scalar, bias)(Out, out), shrink(self, lambd, bias, out))
 
 ACLNN(Gelu, (In, self)(Out, out), at::gelu_out(out, self, "none"))
 ACLNN(GeluV2, (In, x)(Int, approximate)(Out, y), at::gelu_out(y, x, gelu_form(approximate)))
-ACLNN(GeluBackward, (In, gradOutput)(In, self)(Out, gradInput),
-      at::gelu_backward_out(gradInput, gradOutput, self, "none"))
+ACLNN(GeluBackward, (In, gradOutput)(In, self)(Out, gradInput), gelu_backward(gradOutput, self, gradInput))
 ACLNN(GeluBackwardV2, (In, gradOutput)(In, self)(Text, approximate)(Out, gradInput),
       at::gelu_backward_out(gradInput, gradOutput, self, approximate))
 ACTIVATION(Silu, silu)

@@ -1,6 +1,8 @@
 // native/opapi/ops/elementwise/arithmetic.cpp
 // Sums, differences, products, quotients, powers. Sibling names stand together: torch_npu takes the old path for the
 // whole group if one of them is missing.
+#include <ATen/ops/special_xlog1py.h>
+
 #include <string_view>
 
 #include "opapi/ops/common/precision.h"
@@ -79,6 +81,30 @@ void fold(at::Tensor& out, at::TensorList tensors, Function function) {
 
 at::Tensor add(const at::Tensor& self, const at::Tensor& other) { return at::add(self, other); }
 
+// `values` has the sizes of x from `axis` on, and stands for all others.
+at::Tensor from_axis(const at::Tensor& values, const at::Tensor& x, int64_t axis, const char* name) {
+  if (values.numel() == 1) return widened(values).reshape({});
+  const int64_t rank = values.dim();
+  require(axis + rank <= x.dim() && x.sizes().slice(axis, rank) == values.sizes(), ACLNN_ERR_PARAM_INVALID, name,
+          " has the shape ", values.sizes(), "; x has ", x.sizes(), " and the axis is ", axis);
+  std::vector<int64_t> sizes(x.dim(), 1);
+  std::copy(values.sizes().begin(), values.sizes().end(), sizes.begin() + axis);
+  return widened(values).reshape(sizes);
+}
+
+void scale_and_move(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const OptionalTensor& bias,
+                    int64_t axis, int64_t count, bool from_blob) {
+  const int64_t first = at::maybe_wrap_dim(axis, x.dim());
+  const int64_t last = count == -1 ? x.dim() : first + count;
+  require(!from_blob || (count >= -1 && last <= x.dim()), ACLNN_ERR_PARAM_INVALID, "numAxes is ", count,
+          "; allowed: -1 to ", x.dim() - first);
+  require(!from_blob || scale.numel() == 1 || scale.dim() == last - first, ACLNN_ERR_PARAM_INVALID, "scale has ",
+          scale.dim(), " dimensions; axis and numAxes say ", last - first);
+  at::Tensor result = widened(x) * from_axis(scale, x, first, "scale");
+  if (bias) result = result + from_axis(*bias, x, first, "bias");
+  assign(out, result);
+}
+
 }  // namespace
 
 // out = function(self, other): NAME, and NAME ## s with a scalar operand.
@@ -91,6 +117,9 @@ at::Tensor add(const at::Tensor& self, const at::Tensor& other) { return at::add
 
 ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
 ACLNN(Adds, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other.beside(self), alpha))
+// In place of the tensor.
+ACLNN(InplaceAddV3, (Operand, selfRef)(Ref, other)(Scalar, alpha),
+      at::add_out(other, selfRef.beside(other), other, alpha))
 ACLNN(AddV3, (Operand, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self.beside(other), other, alpha))
 ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
 ACLNN(InplaceAdds, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.add_(other.beside(selfRef), alpha))
@@ -182,6 +211,10 @@ ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out
 ACLNN(LeftShifts, (In, self)(Operand, shiftBits)(Out, out),
       at::bitwise_left_shift_out(out, self, shiftBits.beside(self)))
 ACLNN(RightShift, (In, input)(In, shiftBits)(Out, out), at::bitwise_right_shift_out(out, input, shiftBits))
+ACLNN(Square, (In, self)(Out, out), at::mul_out(out, self, self))
+ACLNN(Xlog1py, (In, x)(In, y)(Out, z), at::special_xlog1py_out(z, x, y))
+ACLNN(Scale, (In, x)(In, scale)(OptIn, bias)(Int, axis)(Int, numAxes)(Bool, scaleFromBlob)(Out, y),
+      scale_and_move(y, x, scale, bias, axis, numAxes, scaleFromBlob))
 
 #undef BINARY
 #undef BINARY_SCALAR

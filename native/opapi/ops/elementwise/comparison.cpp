@@ -16,6 +16,15 @@ void is_finite(at::Tensor& out, const at::Tensor& self) {
   }
 }
 
+// 0 if all elements are equal.
+void compare_precision(at::Tensor& out, const at::Tensor& golden, const at::Tensor& real) {
+  require(golden.sizes() == real.sizes() && golden.scalar_type() == real.scalar_type(), ACLNN_ERR_PARAM_INVALID,
+          "golden is ", golden.scalar_type(), golden.sizes(), " and realdata ", real.scalar_type(), real.sizes(),
+          "; they must be alike");
+  require(out.numel() == 1, ACLNN_ERR_PARAM_INVALID, "out has ", out.numel(), " elements; allowed: 1");
+  out.fill_(at::equal(golden, real) ? 0 : 1);
+}
+
 }  // namespace
 
 #define COMPARISON(NAME, FUNCTION)                                                                             \
@@ -48,3 +57,4 @@ ACLNN(IsInTensorScalar, (In, element)(Scalar, testElement)(Bool, assumeUnique)(B
       at::isin_out(out, element, testElement, assumeUnique, invert))
 
 #undef COMPARISON
+ACLNN(PrecisionCompare, (In, golden)(In, realdata)(Out, out), compare_precision(out, golden, realdata))

@@ -1,6 +1,6 @@
 // native/opapi/ops/elementwise/foreach.cpp
 // Foreach: one operator over lists of tensors. The output list may be an input list (in place).
-#include "opapi/opapi.h"
+#include "opapi/ops/reduction/total.h"
 
 namespace {
 
@@ -133,15 +133,18 @@ WITH_ALPHA(Add, add)
 WITH_ALPHA(Sub, sub)
 
 // out = x1 + value * x2 (op) x3
+#define TERNARY_LIST(NAME, FUNCTION)                                                       \
+  ACLNN(NAME, (TensorList, x1)(TensorList, x2)(TensorList, x3)(In, scalars)(OutList, out), \
+        const auto values = values_of(scalars);                                            \
+        each(out, [&](size_t i) { at::FUNCTION##_out(out[i], x1[i], x2[i], x3[i], values[i]); }, x1, x2, x3, values))
 #define TERNARY(NAME, FUNCTION)                                                                                  \
   ACLNN(Foreach##NAME##Scalar, (TensorList, x1)(TensorList, x2)(TensorList, x3)(In, scalar)(OutList, out),       \
         const at::Scalar value = value_of(scalar);                                                               \
         each(out, [&](size_t i) { at::FUNCTION##_out(out[i], x1[i], x2[i], x3[i], value); }, x1, x2, x3))        \
   ACLNN(Foreach##NAME##ScalarV2, (TensorList, x1)(TensorList, x2)(TensorList, x3)(Scalar, scalar)(OutList, out), \
         each(out, [&](size_t i) { at::FUNCTION##_out(out[i], x1[i], x2[i], x3[i], scalar); }, x1, x2, x3))       \
-  ACLNN(Foreach##NAME##ScalarList, (TensorList, x1)(TensorList, x2)(TensorList, x3)(In, scalars)(OutList, out),  \
-        const auto values = values_of(scalars);                                                                  \
-        each(out, [&](size_t i) { at::FUNCTION##_out(out[i], x1[i], x2[i], x3[i], values[i]); }, x1, x2, x3, values))
+  TERNARY_LIST(Foreach##NAME##ScalarList, FUNCTION)                                                              \
+  TERNARY_LIST(Foreach##NAME##List, FUNCTION)
 
 TERNARY(Addcdiv, addcdiv)
 TERNARY(Addcmul, addcmul)
@@ -155,7 +158,9 @@ ACLNN(ForeachNorm, (TensorList, x)(Scalar, scalar)(OutList, out),
       each(
           out,
           [&](size_t i) {
-            at::linalg_vector_norm_out(out[i], x[i], scalar, std::nullopt, /*keepdim=*/false, out[i].scalar_type());
+            write_total(out[i], [&](at::Tensor& to) {
+              at::linalg_vector_norm_out(to, x[i], scalar, std::nullopt, /*keepdim=*/false, to.scalar_type());
+            });
           },
           x))
 ACLNN(ForeachRoundOffNumber, (TensorList, x)(In, roundMode)(OutList, out),
@@ -166,10 +171,24 @@ ACLNN(ForeachRoundOffNumberV2, (TensorList, x)(Scalar, roundMode)(OutList, out),
 ACLNN(ForeachCopy, (TensorList, x)(OutList, out), each(out, [&](size_t i) { out[i].copy_(x[i]); }, x))
 ACLNN(ForeachZeroInplace, (RefList, x), each(x, [&](size_t i) { x[i].zero_(); }))
 
+ACLNN(ForeachACosInplace, (RefList, x), each(x, [&](size_t i) { x[i].acos_(); }))
+ACLNN(ForeachLogInplace, (RefList, x), each(x, [&](size_t i) { x[i].log_(); }))
+ACLNN(ForeachAddListInplace, (RefList, x1)(TensorList, x2)(In, alpha), const at::Scalar value = value_of(alpha);
+      each(x1, [&](size_t i) { x1[i].add_(x2[i], value); }, x2))
+ACLNN(ForeachSubListInplace, (RefList, x1)(TensorList, x2)(In, alpha), const at::Scalar value = value_of(alpha);
+      each(x1, [&](size_t i) { x1[i].sub_(x2[i], value); }, x2))
+ACLNN(ForeachMulListInplace, (RefList, x1)(TensorList, x2), each(x1, [&](size_t i) { x1[i].mul_(x2[i]); }, x2))
+ACLNN(ForeachDivListInplace, (RefList, x1)(TensorList, x2), each(x1, [&](size_t i) { x1[i].div_(x2[i]); }, x2))
+ACLNN(ForeachMulScalarInplace, (RefList, x)(In, scalar), const at::Scalar value = value_of(scalar);
+      each(x, [&](size_t i) { x[i].mul_(value); }))
+ACLNN(ForeachSubScalarInplace, (RefList, x)(In, scalar), const at::Scalar value = value_of(scalar);
+      each(x, [&](size_t i) { x[i].sub_(value); }))
+
 #undef UNARY
 #undef WITH_SCALAR
 #undef WITH_SCALAR_LIST
 #undef WITH_SCALARS
 #undef WITH_LIST
 #undef WITH_ALPHA
+#undef TERNARY_LIST
 #undef TERNARY

@@ -25,6 +25,8 @@ BITWISE(BitwiseXor, bitwise_xor)
 BITWISE_IN_PLACE(BitwiseAnd, bitwise_and)
 BITWISE_IN_PLACE(BitwiseOr, bitwise_or)
 BITWISE_IN_PLACE(BitwiseXor, bitwise_xor)
+ACLNN(BitwiseAndTensorOut, (In, self)(In, other)(Out, out), at::bitwise_and_out(out, self, other))
+ACLNN(InplaceBitwiseAndTensorOut, (Ref, self)(In, other), self.bitwise_and_(other))
 ACLNN(BitwiseNot, (In, self)(Out, out), at::bitwise_not_out(out, self))
 
 #undef LOGICAL

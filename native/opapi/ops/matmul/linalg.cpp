@@ -54,6 +54,8 @@ ACLNN(Cdist, (In, x1)(In, x2)(Float, p)(Int, compute_mode)(Out, out),
       assign(out, at::_cdist_forward(x1, x2, p, compute_mode)))
 ACLNN(CdistBackward, (In, grad)(In, x1)(In, x2)(In, cdist)(Float, p)(Out, out),
       assign(out, at::_cdist_backward(grad.contiguous(), x1, x2, order(p), cdist)))
+ACLNN(PdistForward, (In, self)(Scalar, pScalar)(Out, out),
+      assign(out, at::_pdist_forward(self.contiguous(), pScalar.toDouble())))
 ACLNN(Pdist, (In, self)(Float, p)(Out, out), assign(out, at::_pdist_forward(self.contiguous(), p)))
 ACLNN(Renorm, (In, self)(Scalar, p)(Int, dim)(Scalar, maxNorm)(Out, out),
       rounded_once(out, [&](at::Tensor& target) { at::renorm_out(target, widened(self), p, dim, maxNorm); }))

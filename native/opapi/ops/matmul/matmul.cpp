@@ -101,6 +101,26 @@ void add_product(AddProduct function, at::Tensor& out, const at::Tensor& self, c
        [&](at::Tensor& target) { function(target, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha); });
 }
 
+// The device looks the equation up; it has no others.
+void einsum(at::Tensor& out, const std::vector<at::Tensor>& tensors, const std::string& equation) {
+  require(equation == "abcd,abced->abce" || equation == "a,b->ab", ACLNN_ERR_PARAM_INVALID, "equation is '", equation,
+          "'; allowed: 'abcd,abced->abce', 'a,b->ab'");
+  require(tensors.size() == 2, ACLNN_ERR_PARAM_INVALID, "tensors has ", tensors.size(), " tensors; allowed: 2");
+  const at::Tensor &first = tensors[0], &second = tensors[1];
+  if (equation == "a,b->ab") {
+    require(first.dim() == 1 && second.dim() == 1, ACLNN_ERR_PARAM_INVALID, "tensors have shapes ", first.sizes(),
+            " and ", second.sizes(), "; 'a,b->ab' needs two vectors");
+    assign(out, first.unsqueeze(1) * second);
+    return;
+  }
+  require(first.dim() == 4 && second.dim() == 5, ACLNN_ERR_PARAM_INVALID, "tensors have shapes ", first.sizes(),
+          " and ", second.sizes(), "; 'abcd,abced->abce' needs 4 and 5 dimensions");
+  const at::ScalarType dtype = common_dtype(out, {&first, &second});
+  assign(out, at::matmul(second.to(dtype), first.to(dtype).unsqueeze(-1)).squeeze(-1));
+}
+
+at::Tensor transposed_if(int64_t wanted, const at::Tensor& matrix) { return wanted != 0 ? matrix.t() : matrix; }
+
 }  // namespace
 
 #define PRODUCT(NAME, SECOND) \
@@ -131,6 +151,14 @@ ADD_PRODUCT(Addbmm, addbmm, batch1, batch2)
 ADD_PRODUCT(Baddbmm, baddbmm, batch1, batch2)
 ACLNN(InplaceAddmm, (Ref, selfRef)(In, mat1)(In, mat2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
       add_product(at::addmm_out, selfRef, selfRef, mat1, mat2, beta, alpha))
+ACLNN(InplaceAddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
+      add_product(at::addbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
+ACLNN(InplaceBaddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
+      add_product(at::baddbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
+ACLNN(Gemm, (In, A)(In, B)(In, C)(Float, alpha)(Float, beta)(Int, transA)(Int, transB)(Out, out)(Int8, cubeMathType),
+      add_product(at::addmm_out, out, C, transposed_if(transA, A), transposed_if(transB, B), double{beta},
+                  double{alpha}))
+ACLNN(Einsum, (TensorList, tensors)(Text, equation)(Out, output), einsum(output, tensors, equation))
 // alpha stands before beta here.
 ACLNN(Addmv, (In, self)(In, mat)(In, vec)(Scalar, alpha)(Scalar, beta)(Out, out)(Int8, cubeMathType),
       add_product(at::addmv_out, out, self, mat, vec, beta, alpha))

@@ -122,7 +122,7 @@ at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, cons
   const at::Tensor scale = given_scale ? given_scale->to(at::kFloat).reshape({-1, 1})
                                        : values.abs().amax(-1, /*keepdim=*/true) / format.highest;
   const at::Tensor whole = rounded(values / scale.masked_fill(scale == 0, 1), format);
-  const at::Tensor matrix = operands.transposed ? weight.transpose(-1, -2) : weight;
+  const at::Tensor matrix = unpacked_weight(operands.transposed ? weight.transpose(-1, -2) : weight, x.size(-1));
   at::Tensor sums = at::matmul(whole.to(at::kDouble), matrix.to(at::kDouble));
   if (const OptionalTensor bias = given(operands.bias)) sums = sums + bias->to(at::kDouble);
   // A scale of 64 bits holds a float32 that is already multiplied with the scale of x.

@@ -18,6 +18,11 @@ struct QuantMatmul {
 // The product in float64, or float32 for operands of floats. `unscaled`: the sums with an integer bias alone.
 OPWRIGHT_API at::Tensor quant_product(const QuantMatmul& call, bool unscaled);
 
+// x [..., k] times a quantized weight [k, n], which is brought to the dtype of x first; in float32. `group`: rows of
+// the weight for each row of scales and offsets, 0 if they are one value or one for each column.
+OPWRIGHT_API at::Tensor weight_quant_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                             const OptionalTensor& offset, const OptionalTensor& bias, int64_t group);
+
 // Operands that go with a float x that is quantized on the way: by rows, or with the scale that is given.
 struct DequantOperands {
   OptionalTensor bias, x_scale, x_offset, smooth;

@@ -24,6 +24,100 @@ void quant_matmul(const QuantMatmul& call, const OptionalTensor& x1_offset, Code
   store_product(out, quant_product(complete, unscaled));
 }
 
+// Older functions take as many scales as there are columns in whole blocks of 16.
+at::Tensor scales_of_columns(const at::Tensor& scale, int64_t columns) {
+  return scale.dim() == 1 && scale.numel() > columns ? scale.narrow(0, 0, columns) : scale;
+}
+
+// float16 factors, int8 product: scaled and moved by the packed parameter.
+void batch_matmul_quant(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& parameter,
+                        const OptionalTensor& bias, bool transpose1, bool transpose2, Coded& out) {
+  const at::Tensor left = transpose1 ? x1.transpose(-1, -2) : x1, right = transpose2 ? x2.transpose(-1, -2) : x2;
+  require(is_packed_scale(parameter), ACLNN_ERR_PARAM_INVALID, "quantParam is ", parameter.scalar_type(),
+          "; allowed: uint64, as aclnnTransQuantParam makes it");
+  const at::Tensor scales = scales_of_columns(parameter, right.size(-1));
+  at::Tensor product = at::matmul(left.to(at::kFloat), right.to(at::kFloat));
+  if (const OptionalTensor added = given(bias)) product = product + *added;
+  store(out, product * scale_of(scales) + offset_of(scales));
+}
+
+// The sums are whole numbers, which float64 holds.
+void scaled_product(const at::Tensor& x1, const at::Tensor& x2, const OptionalTensor& bias, double scale,
+                    at::Tensor& out) {
+  require(x1.scalar_type() == at::kChar && x2.scalar_type() == at::kChar, ACLNN_ERR_PARAM_INVALID, "x1 and x2 are ",
+          x1.scalar_type(), " and ", x2.scalar_type(), "; allowed: int8 each");
+  require(x1.dim() == x2.dim() && (x1.dim() == 2 || x1.dim() == 3), ACLNN_ERR_PARAM_INVALID, "x1 and x2 have ",
+          x1.dim(), " and ", x2.dim(), " dimensions; allowed: 2 or 3, the same number");
+  require(!given(bias) || bias->numel() == x2.size(-1), ACLNN_ERR_PARAM_INVALID, "bias has ", bias ? bias->numel() : 0,
+          " elements; it must have one for each of the ", x2.size(-1), " columns of x2");
+  at::Tensor product = at::matmul(x1.to(at::kDouble), x2.to(at::kDouble));
+  if (given(bias)) product.add_(*bias);
+  assign(out, product.mul_(scale));
+}
+
+// The halves of a float32 weight: its bfloat16, and what that misses.
+void split_weight_product(const at::Tensor& x, const at::Tensor& high, const at::Tensor& low, double scale,
+                          int64_t dtype, at::Tensor& out) {
+  constexpr double kOnlyScale = 1.0 / 256;
+  require(scale == kOnlyScale, ACLNN_ERR_PARAM_INVALID, "wLowScale is ", scale, "; allowed: ", kOnlyScale);
+  require(dtype == 0, ACLNN_ERR_PARAM_INVALID, "yDtype is ", dtype, "; allowed: 0 (float32)");
+  require(high.sizes() == low.sizes(), ACLNN_ERR_PARAM_INVALID, "wHigh and wLow have the shapes ", high.sizes(),
+          " and ", low.sizes(), "; allowed: one shape for both");
+  const at::Tensor left = to_float(x);
+  assign(out, at::matmul(left, to_float(high)).add_(at::matmul(left, to_float(low)), scale));
+}
+
+// (x1 @ dequantized x2) + bias. The other parameters hold the same numbers in the form of another chip's path.
+void weight_quant_batch_matmul(const at::Tensor& x1, const at::Tensor& x2, const OptionalTensor& offset,
+                               const OptionalTensor& scale, const OptionalTensor& bias, bool transpose1,
+                               bool transpose2, Coded& out) {
+  at::Tensor weight = (transpose2 ? x2.transpose(-1, -2) : x2).to(at::kFloat);
+  const auto along_columns = [&](const at::Tensor& values) {
+    return values.dim() == 2 && values.size(1) == 1 ? values.t() : values;
+  };
+  if (const OptionalTensor added = given(offset)) weight = weight + along_columns(added->to(at::kFloat));
+  if (const OptionalTensor factor = given(scale)) weight = weight * along_columns(factor->to(at::kFloat));
+  at::Tensor product = at::matmul((transpose1 ? x1.transpose(-1, -2) : x1).to(at::kFloat), weight);
+  if (const OptionalTensor added = given(bias)) product = product + *added;
+  store_product(out, product);
+}
+
+// 4-bit integers in 32 bits each become dense.
+void pack_weight(Coded& out, const at::Tensor& weight) {
+  require(weight.scalar_type() == at::kInt, ACLNN_ERR_PARAM_INVALID, "weight is ", weight.scalar_type(),
+          "; allowed: int32, a 4-bit integer in each");
+  require(out.dtype == ACL_INT4 || out.dtype == ACL_INT32, ACLNN_ERR_PARAM_INVALID, "weightInt4Pack is ",
+          dtype_name(out.dtype), "; allowed: int4, int32");
+  store(out, weight.to(at::kFloat));
+}
+
+// Bits 13 to 31 of a float32, bit 46, and a signed offset in bits 37 to 45. The numbers are the host's, and so is the
+// result, which the caller frees with free().
+void pack_parameters(const float* scales, uint64_t scale_count, const float* offsets, uint64_t offset_count,
+                     uint64_t** parameters, uint64_t* count) {
+  uint64_t*& result = ::opwright::out(parameters, "quantParam", ACLNN_ERR_PARAM_NULLPTR);
+  uint64_t& result_count = ::opwright::out(count, "quantParamSize", ACLNN_ERR_PARAM_NULLPTR);
+  require(scales != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'scaleArray' is null");
+  require(scale_count > 0, ACLNN_ERR_PARAM_INVALID, "scaleSize is 0; allowed: 1 and more");
+  require((offsets == nullptr) == (offset_count == 0), ACLNN_ERR_PARAM_INVALID, "offsetSize is ", offset_count,
+          offsets == nullptr ? " without an offsetArray; allowed: 0" : "; allowed: 1 and more");
+  require(scale_count == 1 || offset_count <= 1 || scale_count == offset_count, ACLNN_ERR_PARAM_INVALID, "there are ",
+          scale_count, " scales and ", offset_count, " offsets; allowed: as many, or one of either");
+  const auto values = [](const float* from, uint64_t number) {
+    at::Tensor copy = at::empty({static_cast<int64_t>(number)}, at::kFloat);
+    std::memcpy(copy.mutable_data_ptr(), from, number * sizeof(float));
+    return copy;
+  };
+  const OptionalTensor offset = offsets == nullptr ? kNone : OptionalTensor(values(offsets, offset_count));
+  const at::Tensor packed = packed_scale(values(scales, scale_count), offset, /*rounded=*/false).contiguous();
+  const auto number = static_cast<uint64_t>(packed.numel());
+  auto* const memory = static_cast<uint64_t*>(std::malloc(number * sizeof(uint64_t)));
+  require(memory != nullptr, ACLNN_ERR_INNER, "there is no memory for ", number, " parameters");
+  std::memcpy(memory, packed.const_data_ptr(), number * sizeof(uint64_t));
+  result = memory;
+  result_count = number;
+}
+
 void fused_quant_matmul(const QuantMatmul& call, std::initializer_list<NamedTensor> reserved, int64_t group_size,
                         const std::string& operation, Coded& out) {
   refuse(reserved, kReserved);
@@ -108,6 +202,10 @@ void trans_quant_param(const at::Tensor& scale, const OptionalTensor& offset, in
 
 }  // namespace
 
+ACLNN(QuantMatmul, (In, x1)(In, x2)(OptIn, bias)(Float, deqScale)(Out, out),
+      scaled_product(x1, x2, bias, deqScale, out))
+ACLNN(MatmulEmuSplitWeight, (In, x)(In, wHigh)(In, wLow)(Out, y)(Float, wLowScale)(Int8, yDtype),
+      split_weight_product(x, wHigh, wLow, wLowScale, yDtype, y))
 #define OPWRIGHT_QUANT_MATMUL(NAME)                                                                                    \
   ACLNN(NAME,                                                                                                          \
         (CodedIn, x1)(CodedIn, x2)(OptIn, x1Scale)(OptIn, x2Scale)(OptIn, yScale)(OptIn, x1Offset)(OptIn, x2Offset)(   \
@@ -181,6 +279,55 @@ ACLNN(DualLevelQuantMatmulWeightNz,
 ACLNN(TransQuantParamV2, (In, scale)(OptIn, offset)(Out, out), trans_quant_param(scale, offset, 0, out))
 ACLNN(TransQuantParamV3, (In, scale)(OptIn, offset)(Int, roundMode)(Out, out),
       trans_quant_param(scale, offset, roundMode, out))
+ACLNN(QuantMatmulV2, (In, x1)(In, x2)(OptIn, bias)(In, deqScale)(Bool, adjX1)(Bool, adjX2)(CodedOut, out),
+      quant_matmul({.x1 = x1,
+                    .x2 = x2,
+                    .x2_scale = scales_of_columns(deqScale, x2.size(adjX2 ? -2 : -1)),
+                    .bias = bias,
+                    .transpose1 = adjX1,
+                    .transpose2 = adjX2},
+                   kNone, out))
+ACLNN(QuantMatmulV3,
+      (CodedIn, x1)(CodedIn, x2)(In, scale)(OptIn, offset)(OptIn, bias)(Bool, transposeX1)(Bool, transposeX2)(CodedOut,
+                                                                                                              out),
+      quant_matmul({.x1 = x1,
+                    .x2 = x2,
+                    .x2_scale = scale,
+                    .x2_offset = offset,
+                    .bias = bias,
+                    .transpose1 = transposeX1,
+                    .transpose2 = transposeX2},
+                   kNone, out))
+ACLNN(QuantMatmulV4,
+      (CodedIn, x1)(CodedIn, x2)(In, scale)(OptIn, offset)(OptIn, pertokenScaleOptional)(OptIn, bias)(
+          Bool, transposeX1)(Bool, transposeX2)(CodedOut, out),
+      quant_matmul({.x1 = x1,
+                    .x2 = x2,
+                    .x1_scale = pertokenScaleOptional,
+                    .x2_scale = scale,
+                    .x2_offset = offset,
+                    .bias = bias,
+                    .transpose1 = transposeX1,
+                    .transpose2 = transposeX2},
+                   kNone, out))
+ACLNN(BatchMatmulQuant,
+      (In, x1)(In, x2)(In, quantParam)(OptIn, bias)(Bool, transposeX1)(Bool, transposeX2)(CodedOut, out),
+      batch_matmul_quant(x1, x2, quantParam, bias, transposeX1, transposeX2, out))
+ACLNN(WeightQuantBatchMatmul,
+      (In, x1)(In, x2)(OptIn, diagonalMatrix)(OptIn, deqOffset)(OptIn, deqScale)(OptIn, addOffset)(OptIn, mulScale)(
+          OptIn, bias)(Bool, transposeX1)(Bool, transposeX2)(Float, antiquantScale)(Float, antiquantOffset)(CodedOut,
+                                                                                                            out),
+      weight_quant_batch_matmul(x1, x2, addOffset, mulScale, bias, transposeX1, transposeX2, out))
+ACLNN(ConvertWeightToINT4Pack, (In, weight)(CodedOut, weightInt4Pack), pack_weight(weightInt4Pack, weight))
+
+extern "C" OPWRIGHT_API aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize,
+                                                         const float* offsetArray, uint64_t offsetSize,
+                                                         uint64_t** quantParam, uint64_t* quantParamSize) {
+  return call(
+      "aclnnTransQuantParam",
+      [&] { pack_parameters(scaleArray, scaleSize, offsetArray, offsetSize, quantParam, quantParamSize); },
+      arg("scaleSize", scaleSize), arg("offsetSize", offsetSize));
+}
 
 #undef OPWRIGHT_QUANT_MATMUL
 #undef OPWRIGHT_FUSED_QUANT_MATMUL

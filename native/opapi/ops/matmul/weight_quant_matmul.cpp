@@ -20,18 +20,31 @@ at::Tensor scale_values(const at::Tensor& scale) {
   return at::ldexp(at::ones({}, at::kFloat), scale.view(at::kByte).to(at::kInt) - 127);
 }
 
-void weight_quant_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                         const OptionalTensor& offset, const OptionalTensor& quant_scale,
-                         const OptionalTensor& quant_offset, const OptionalTensor& bias, int64_t group, Coded& y) {
+}  // namespace
+
+namespace opwright::opapi {
+
+at::Tensor weight_quant_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                const OptionalTensor& offset, const OptionalTensor& bias, int64_t group) {
   const int64_t k = x.size(-1);
   const at::Tensor codes = unpacked_weight(weight, k);
   require(codes.size(-2) == k, ACLNN_ERR_PARAM_INVALID, "x has ", k, " columns and weight ", codes.size(-2), " rows");
   const int64_t n = codes.size(-1);
   at::Tensor values = codes.to(at::kFloat);
-  if (given(offset)) values = values + over_weight(offset->to(at::kFloat), k, n, group, "antiquantOffsetOptional");
+  if (given(offset)) values = values + over_weight(offset->to(at::kFloat), k, n, group, "antiquantOffset");
   values = values * over_weight(scale_values(scale), k, n, group, "antiquantScale");
-  at::Tensor product = at::matmul(x.to(at::kFloat), values.to(x.scalar_type()).to(at::kFloat));
-  if (given(bias)) product = product + bias->to(at::kFloat);
+  const at::Tensor product = at::matmul(x.to(at::kFloat), values.to(x.scalar_type()).to(at::kFloat));
+  return given(bias) ? product + bias->to(at::kFloat) : product;
+}
+
+}  // namespace opwright::opapi
+
+namespace {
+
+void weight_quant_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                         const OptionalTensor& offset, const OptionalTensor& quant_scale,
+                         const OptionalTensor& quant_offset, const OptionalTensor& bias, int64_t group, Coded& y) {
+  at::Tensor product = weight_quant_product(x, weight, scale, offset, bias, group);
   if (!given(quant_scale)) {
     store_product(y, product);
     return;

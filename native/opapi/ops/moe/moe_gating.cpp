@@ -8,6 +8,8 @@ namespace {
 
 using namespace opwright::opapi::moe;  // NOLINT: tables only
 
+constexpr double kSinkhornTolerance = 0.0001;  // where none is given
+
 constexpr int64_t kMostExperts = 1024;  // a token's choice; documented for the softmax forms
 
 struct Choice {
@@ -141,6 +143,25 @@ void gate_backward(const at::Tensor& norm, const at::Tensor& grad, const at::Ten
   }
 }
 
+// Rows and columns are scaled in turn until they have equal sums, to which the columns' factors are compared.
+void sinkhorn(const at::Tensor& cost, double tolerance, at::Tensor& out) {
+  require(cost.dim() == 2, ACLNN_ERR_PARAM_INVALID, "cost has ", cost.dim(), " dimensions; allowed: 2");
+  require(tolerance > 0, ACLNN_ERR_PARAM_INVALID, "tol is ", tolerance, "; allowed: more than 0");
+  constexpr double kSmall = 1e-8;
+  const at::Tensor weights = cost.to(at::kFloat).exp();
+  const auto rows = static_cast<double>(cost.size(0)), columns = static_cast<double>(cost.size(1));
+  at::Tensor by_row, by_column = at::ones({cost.size(1)}, at::kFloat);
+  double error = kInfinity, before = kInfinity;
+  do {
+    before = error;
+    by_row = ((weights * by_column).sum(1) + kSmall).mul_(rows).reciprocal_();
+    const at::Tensor next = ((weights * by_row.unsqueeze(1)).sum(0) + kSmall).mul_(columns).reciprocal_();
+    error = (by_column - next).abs().mean().item<double>();
+    by_column = next;
+  } while (error > tolerance && error < before);  // float32 has its limits
+  assign(out, weights * by_column * by_row.unsqueeze(1));
+}
+
 }  // namespace
 
 ACLNN(MoeGatingTopKSoftmax, (In, x)(OptIn, finishedOptional)(Int, k)(Out, yOut)(OutIndex, expertIdxOut)(Out, rowIdxOut),
@@ -166,6 +187,7 @@ ACLNN(MoeGatingTopKBackward,
       (In, xNorm)(In, gradY)(Index, expertIdx)(Int, renorm)(Int, normType)(Double, routedScalingFactor)(Double,
                                                                                                         eps)(Out, out),
       gate_backward(xNorm, gradY, expertIdx, {0, 1, 1, 0, renorm, normType, routedScalingFactor, eps}, out))
+ACLNN(Sinkhorn, (In, cost)(OptScalar, tol)(Out, p), sinkhorn(cost, tol ? tol->toDouble() : kSinkhornTolerance, p))
 
 #undef GATE_PARAMS
 #undef GATE

@@ -56,6 +56,18 @@ void adamw_v2(at::Tensor& var, at::Tensor& m, at::Tensor& v, at::Tensor& max, co
              std::nullopt, std::nullopt);
 }
 
+// The number of steps. CANN documents one element, and passes more in its examples: the first one counts.
+at::Tensor first_number(const at::Tensor& tensor) {
+  require(tensor.numel() > 0, ACLNN_ERR_PARAM_INVALID, "a tensor without elements stands where a number is expected");
+  return tensor.flatten().select(0, 0).to(at::kFloat);
+}
+
+Tensors first_numbers(const Tensors& tensors) {
+  Tensors result;
+  for (const at::Tensor& tensor : tensors) result.push_back(first_number(tensor));
+  return result;
+}
+
 double number(const at::Tensor& tensor) {
   require(tensor.numel() == 1, ACLNN_ERR_PARAM_INVALID, "a tensor with ", tensor.numel(),
           " elements stands where one number is expected");
@@ -96,6 +108,87 @@ void sgd(Tensors& params, Tensors& grads, Tensors& momentum_buffers, const Optio
   for (const Dense& list : dense) list.write_back();
 }
 
+struct EmaAdamOptions {
+  double lr, ema_decay, beta1, beta2, eps, weight_decay;
+  bool decoupled, corrected;
+};
+
+// Adam, or AdamW if the weight decay is decoupled from the gradient, and a moving average of the parameters.
+void fused_ema_adam(at::Tensor& var, at::Tensor& m, at::Tensor& v, at::Tensor& average, const at::Tensor& gradient,
+                    const at::Tensor& step, const EmaAdamOptions& options) {
+  const double steps = number(first_number(step));
+  const auto correction = [&](double beta) { return options.corrected ? 1 - std::pow(beta, steps) : 1; };
+  const at::Tensor weights = var.to(at::kFloat);
+  const at::Tensor plain = gradient.to(at::kFloat);
+  const at::Tensor grad = options.decoupled ? plain : plain + weights * options.weight_decay;
+  const at::Tensor first = m.to(at::kFloat) * options.beta1 + grad * (1 - options.beta1);
+  const at::Tensor second = v.to(at::kFloat) * options.beta2 + grad * grad * (1 - options.beta2);
+  at::Tensor update =
+      (first / correction(options.beta1)) / ((second / correction(options.beta2)).sqrt_() + options.eps);
+  if (options.decoupled) update = update + weights * options.weight_decay;
+  const at::Tensor result = weights - update * options.lr;
+  m.copy_(first);
+  v.copy_(second);
+  var.copy_(result);
+  average.copy_(average.to(at::kFloat) * options.ema_decay + result * (1 - options.ema_decay));
+}
+
+// Numbers kept as indices into an ascending map, times the largest magnitude of their block.
+class MappedMoment {
+ public:
+  MappedMoment(const at::Tensor& indices, const at::Tensor& map, const at::Tensor& largest, int64_t block)
+      : map_(map.to(at::kFloat)), block_(block), count_(indices.numel()) {
+    const int64_t blocks = (count_ + block - 1) / block;
+    require(map.dim() == 1 && indices.scalar_type() == at::kByte && map.numel() == 256, ACLNN_ERR_PARAM_INVALID,
+            "the indices are ", indices.scalar_type(), " and the map has the shape ", map.sizes(),
+            "; allowed: uint8, [256]");
+    require(largest.numel() == blocks, ACLNN_ERR_PARAM_INVALID, "there are ", largest.numel(), " largest values for ",
+            blocks, " blocks");
+    values_ =
+        map_.take(indices.flatten().to(at::kLong)) * largest.flatten().repeat_interleave(block).narrow(0, 0, count_);
+  }
+  at::Tensor& values() { return values_; }
+  // Each number becomes the nearest one of the map.
+  void store(at::Tensor& indices, at::Tensor& largest) const {
+    const int64_t blocks = largest.numel();
+    const at::Tensor padded = at::constant_pad_nd(values_, {0, blocks * block_ - count_}).view({blocks, block_});
+    const at::Tensor tops = padded.abs().amax(1);
+    const at::Tensor unit = (padded / tops.masked_fill(tops == 0, 1).unsqueeze(1)).flatten().narrow(0, 0, count_);
+    const at::Tensor middles = (map_.slice(0, 1) + map_.slice(0, 0, -1)) / 2;
+    indices.copy_(at::searchsorted(middles, unit.contiguous()).view(indices.sizes()));
+    largest.copy_(tops.view(largest.sizes()));
+  }
+
+ private:
+  at::Tensor map_, values_;
+  int64_t block_, count_;
+};
+
+void adamw_quant(at::Tensor& var, const at::Tensor& gradient, MappedMoment m, MappedMoment v, const at::Tensor& step,
+                 const AdamOptions& options, double gradient_scale, at::Tensor& m_indices, at::Tensor& v_indices,
+                 at::Tensor& m_largest, at::Tensor& v_largest) {
+  const double steps = number(first_number(step));
+  const at::Tensor grad = gradient.to(at::kFloat).flatten() * gradient_scale;
+  m.values() = m.values() * options.beta1 + grad * (1 - options.beta1);
+  v.values() = v.values() * options.beta2 + grad * grad * (1 - options.beta2);
+  const at::Tensor denominator = (v.values() / (1 - std::pow(options.beta2, steps))).sqrt_().add_(options.eps);
+  const at::Tensor update = m.values() / (1 - std::pow(options.beta1, steps)) / denominator;
+  const at::Tensor weights = var.to(at::kFloat).flatten();
+  var.copy_((weights - (update + weights * options.weight_decay) * options.lr).view(var.sizes()));
+  m.store(m_indices, m_largest);
+  v.store(v_indices, v_largest);
+}
+
+int64_t block_of_map(int64_t size) {
+  require(size == 256, ACLNN_ERR_PARAM_INVALID, "blockSize is ", size, "; allowed: 256");
+  return size;
+}
+
+bool is_decoupled(int64_t mode) {
+  require(mode == 0 || mode == 1, ACLNN_ERR_PARAM_INVALID, "mode is ", mode, "; allowed: 0 (Adam), 1 (AdamW)");
+  return mode == 1;
+}
+
 void update_scale(at::Tensor& scale, at::Tensor& tracker, const at::Tensor& current_scale,
                   const at::Tensor& current_tracker, const at::Tensor& found_inf, double growth, double backoff,
                   int64_t interval) {
@@ -111,6 +204,25 @@ ACLNN(FusedAdam,
           Double, beta2)(Double, weightDecay)(Double, eps)(Bool, amsgrad)(Bool, maximize),
       fused_adam(at::_fused_adam_, paramsRef, gradsRef, expAvgsRef, expAvgSqsRef, maxExpAvgSqsRef, stateSteps,
                  {lr, beta1, beta2, weightDecay, eps, amsgrad, maximize}, gradScaleOptional, foundInfOptional))
+ACLNN(FusedAdamw,
+      (RefList, paramsRef)(RefList, grads)(RefList, expAvgsRef)(RefList, expAvgSqsRef)(OptRefList, maxExpAvgSqsRef)(
+          TensorList, stateSteps)(OptIn, gradScaleOptional)(OptIn, foundInfOptional)(Double, lr)(Double, beta1)(
+          Double, beta2)(Double, weightDecay)(Double, eps)(Bool, amsgrad)(Bool, maximize),
+      fused_adam(at::_fused_adamw_, paramsRef, grads, expAvgsRef, expAvgSqsRef, maxExpAvgSqsRef,
+                 first_numbers(stateSteps), {lr, beta1, beta2, weightDecay, eps, amsgrad, maximize}, gradScaleOptional,
+                 foundInfOptional))
+ACLNN(ApplyAdamWQuant,
+      (Ref, varRef)(In, grad)(Ref, mRef)(Ref, vRef)(In, qmapM)(In, qmapV)(Ref, absmaxMRef)(Ref, absmaxVRef)(In, step)(
+          Double, lr)(Double, beta1)(Double, beta2)(Double, weightDecay)(Double, eps)(Double, gnormScale)(
+          Text, quantModeOptional)(Int, blockSize),
+      adamw_quant(varRef, grad, {mRef, qmapM, absmaxMRef, block_of_map(blockSize)},
+                  {vRef, qmapV, absmaxVRef, block_of_map(blockSize)}, step,
+                  {lr, beta1, beta2, weightDecay, eps, false, false}, gnormScale, mRef, vRef, absmaxMRef, absmaxVRef))
+ACLNN(ApplyFusedEmaAdam,
+      (In, grad)(Ref, varRef)(Ref, mRef)(Ref, vRef)(Ref, sRef)(In, step)(Double, lr)(Double, emaDecay)(Double, beta1)(
+          Double, beta2)(Double, eps)(Int, mode)(Bool, biasCorrection)(Double, weightDecay),
+      fused_ema_adam(varRef, mRef, vRef, sRef, grad, step,
+                     {lr, emaDecay, beta1, beta2, eps, weightDecay, is_decoupled(mode), biasCorrection}))
 ACLNN(ApplyAdamWV2,
       (Ref, varRef)(Ref, mRef)(Ref, vRef)(OptOut, maxGradNormOptionalRef)(In, grad)(In, step)(Float, lr)(Float, beta1)(
           Float, beta2)(Float, weightDecay)(Float, eps)(Bool, amsgrad)(Bool, maximize),

@@ -90,6 +90,59 @@ void add_rms_norm_dynamic_quant(const at::Tensor& x1, const at::Tensor& x2, cons
   assign(x_out, sum);
 }
 
+at::Tensor layer_normalized(const at::Tensor& values, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
+  const std::vector<int64_t> dims = normalized_dims(gamma);
+  const at::Tensor centred = values - values.mean(dims, /*keepdim=*/true);
+  const at::Tensor inverse = (centred.square().mean(dims, /*keepdim=*/true) + eps).rsqrt_();
+  return centred * inverse * fitted(gamma, values) + fitted(beta, values);
+}
+
+struct QuantBranch {
+  const OptionalTensor &scales, &zero_points;
+  Coded& y;
+  at::Tensor& scale_out;
+};
+
+// The sum is normalised and quantized once, or twice if there are two scales.
+void add_layer_norm_quant(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, const at::Tensor& beta,
+                          const OptionalTensor& bias, const std::string& mode, double eps, bool with_sum, bool divide,
+                          const QuantBranch& first, const QuantBranch& second, at::Tensor& x_out,
+                          at::Tensor& normalized_out) {
+  require(mode == "static" || mode == "dynamic", ACLNN_ERR_PARAM_INVALID, "quantMode is '", mode,
+          "'; allowed: static, dynamic");
+  const bool is_static = mode == "static";
+  require(!is_static || first.scales, ACLNN_ERR_PARAM_INVALID, "scales1Optional is null; static quantization needs it");
+  require(first.scales || !second.scales, ACLNN_ERR_PARAM_INVALID, "scales2Optional is given without scales1Optional");
+  require(is_static || (!first.zero_points && !second.zero_points), ACLNN_ERR_PARAM_INVALID,
+          "zeroPoints1Optional or zeroPoints2Optional is given; dynamic quantization has none");
+  at::Tensor sum = to_float(x1) + x2;
+  if (bias) sum = sum + fitted(*bias, sum);
+  const at::Tensor values = layer_normalized(sum, gamma, beta, eps);
+  for (const QuantBranch* branch : {&first, &second}) {
+    if (branch == &second && !second.scales) break;
+    if (is_static) {
+      store_affine(branch->y, values, *branch->scales, branch->zero_points, divide);
+    } else {
+      smooth_quant(branch->y, branch->scale_out, values, branch->scales);
+    }
+  }
+  if (with_sum && x_out.defined()) assign(x_out, sum);
+  if (normalized_out.defined()) assign(normalized_out, values);
+}
+
+void layer_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const at::Tensor& scale,
+                      const OptionalTensor& zero_point, int64_t mode, double eps, Coded& out) {
+  require(mode == 0, ACLNN_ERR_PARAM_INVALID, "quantMode is ", mode, "; allowed: 0 (static)");
+  store_affine(out, layer_normalized(to_float(x), gamma, beta, eps), scale, zero_point, /*divide=*/true);
+}
+
+void ada_layer_norm_quant(const AdaLayerNorm& result, const OptionalTensor& smooth, const std::string& mode, Coded& out,
+                          at::Tensor& scale, const at::Tensor& offset) {
+  require(mode == "dynamic", ACLNN_ERR_PARAM_INVALID, "quantMode is '", mode, "'; allowed: dynamic");
+  require(!offset.defined(), ACLNN_ERR_PARAM_INVALID, "quantOffsetOptional is given; allowed: null");
+  smooth_quant(out, scale, result.values, smooth);
+}
+
 void rms_norm_mx_quant(const at::Tensor& x, const at::Tensor& gamma, const OptionalTensor& beta, double eps,
                        int64_t algorithm, const std::string& mode, Coded& y, at::Tensor& scale, at::Tensor* rstd) {
   const Normalized result = normalized(x, gamma, eps);
@@ -165,3 +218,37 @@ ACLNN(RmsNormGradQuant,
       (In, dy)(In, x)(In, rstd)(In, gamma)(In, scalesX)(OptIn, offsetXOptional)(Text, quantMode)(Bool, divMode)(
           CodedOut, dxOut)(Out, dgammaOut),
       rms_norm_grad_quant(dy, x, rstd, gamma, scalesX, offsetXOptional, quantMode, divMode, dxOut, dgammaOut))
+
+#define ADD_LAYER_NORM_QUANT(NAME, NORMALIZED_PARAMETER, NORMALIZED)                                                \
+  ACLNN(NAME,                                                                                                       \
+        (In, x1)(In, x2)(In, gamma)(In, beta)(OptIn, biasOptional)(OptIn, scales1Optional)(OptIn, scales2Optional)( \
+            OptIn, zeroPoints1Optional)(OptIn, zeroPoints2Optional)(Text, quantMode)(Double, epsilon)(              \
+            Bool, additionalOutput)(Bool, divMode)(CodedOut, y1Out)(OptCodedOut, y2Out)(                            \
+            OptOut, xOut)NORMALIZED_PARAMETER(OptOut, outScales1Out)(OptOut, outScales2Out),                        \
+        add_layer_norm_quant(x1, x2, gamma, beta, biasOptional, quantMode, epsilon, additionalOutput, divMode,      \
+                             {scales1Optional, zeroPoints1Optional, y1Out, outScales1Out},                          \
+                             {scales2Optional, zeroPoints2Optional, y2Out, outScales2Out}, xOut, NORMALIZED))
+ADD_LAYER_NORM_QUANT(AddLayerNormQuant, , NoTensor{})
+ADD_LAYER_NORM_QUANT(AddLayerNormQuantV2, (OptOut, layernormRes), layernormRes)
+ACLNN(LayerNormQuant,
+      (In, x)(In, gamma)(In, beta)(In, scale)(OptIn, zeroPointsOptional)(Int32, quantMode)(Double, epsilon)(
+          CodedOut, res)(OptOut, scaleOut),
+      layer_norm_quant(x, gamma, beta, scale, zeroPointsOptional, quantMode, epsilon, res))
+ACLNN(AdaLayerNormQuant,
+      (In, x)(In, scale)(In, shift)(OptIn, weightOptional)(OptIn, biasOptional)(OptIn, smoothScalesOptional)(
+          Double, epsilon)(Text, quantMode)(CodedOut, out)(Out, quantScale)(OptOut, quantOffsetOptional),
+      ada_layer_norm_quant(ada_layer_norm(x, scale, shift, weightOptional, biasOptional, epsilon), smoothScalesOptional,
+                           quantMode, out, quantScale, quantOffsetOptional))
+ACLNN(AddRmsNormDynamicQuant,
+      (In, x1)(In, x2)(In, gamma)(OptIn, smoothScale1Optional)(OptIn, smoothScale2Optional)(Double, epsilon)(
+          OptCodedOut, y1Out)(OptCodedOut, y2Out)(Out, xOut)(OptOut, scale1Out)(OptOut, scale2Out),
+      add_rms_norm_dynamic_quant(x1, x2, gamma, smoothScale1Optional, smoothScale2Optional, kNone, epsilon, {}, y1Out,
+                                 y2Out, xOut, scale1Out, scale2Out))
+ACLNN(RmsNormDynamicQuant,
+      (In, x)(In, gamma)(OptIn, smoothScalesOptional)(OptIn, betaOptional)(Double,
+                                                                           epsilon)(Int, dstType)(CodedOut,
+                                                                                                  yOut)(Out, scaleOut),
+      smooth_quant(typed(yOut, dstType), scaleOut, with_beta(normalized(x, gamma, epsilon).values, betaOptional),
+                   smoothScalesOptional))
+
+#undef ADD_LAYER_NORM_QUANT

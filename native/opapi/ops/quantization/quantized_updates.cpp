@@ -103,9 +103,13 @@ ACLNN(InplaceQuantScatterV2,
 ACLNN(DequantBias,
       (In, x)(In, weightScale)(OptIn, activateScaleOptional)(OptIn, biasOptional)(DtypeInt, outputDtype)(Out, out),
       dequant_bias(x, weightScale, activateScaleOptional, biasOptional, typed(out, outputDtype, "outputDtype")))
-ACLNN(QuantConvolution,
-      (CodedIn, input)(CodedIn, weight)(OptIn, bias)(In, scale)(OptIn, offset)(Ints, stride)(Ints, padding)(
-          Ints, dilation)(Bool, transposed)(Ints, outputPadding)(Int, groups)(Int32, offsetx)(Text, roundMode)(CodedOut,
-                                                                                                               output),
-      quant_convolution(input, weight, bias, scale, offset, stride, padding, dilation, transposed, groups, offsetx,
-                        roundMode, output))
+#define OPWRIGHT_QUANT_CONVOLUTION(NAME)                                                                              \
+  ACLNN(NAME,                                                                                                         \
+        (CodedIn, input)(CodedIn, weight)(OptIn, bias)(In, scale)(OptIn, offset)(Ints, stride)(Ints, padding)(        \
+            Ints, dilation)(Bool, transposed)(Ints, outputPadding)(Int, groups)(Int32, offsetx)(Text, roundMode)(     \
+            CodedOut, output),                                                                                        \
+        quant_convolution(input, weight, bias, scale, offset, stride, padding, dilation, transposed, groups, offsetx, \
+                          roundMode, output))
+OPWRIGHT_QUANT_CONVOLUTION(QuantConvolution)
+OPWRIGHT_QUANT_CONVOLUTION(QuantConvolutionWeightNz)
+#undef OPWRIGHT_QUANT_CONVOLUTION

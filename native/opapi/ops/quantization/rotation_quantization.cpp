@@ -1,5 +1,6 @@
 // native/opapi/ops/quantization/rotation_quantization.cpp
 // Quantization after multiplication with small matrices, which spreads large values over their neighbours.
+#include "opapi/ops/common/group_rows.h"
 #include "opapi/ops/common/microscaling.h"
 
 namespace {
@@ -67,6 +68,21 @@ void flat_quant(const at::Tensor& x, const at::Tensor& left, const at::Tensor& r
   scale.copy_(factor.view(scale.sizes()));
 }
 
+// Only the matrices that belong to a group are quantized.
+void flat_quant_groups(const at::Tensor& x, const at::Tensor& left, const at::Tensor& right,
+                       const OptionalTensor& groups, double clip_ratio, double type_max, int64_t list_type, Coded& out,
+                       at::Tensor& scale) {
+  if (!groups) return flat_quant(x, left, right, clip_ratio, type_max, out, scale);
+  require(x.dim() == 3, ACLNN_ERR_PARAM_INVALID, "x has ", x.dim(), " dimensions; it must have 3");
+  int64_t used = 0;
+  for (const RowGroup& group : row_groups(*groups, x.size(0), group_list(list_type, GroupList::kPairs))) {
+    used = std::max(used, group.end);
+  }
+  Coded part{out.values.narrow(0, 0, used), out.dtype};
+  at::Tensor part_scale = scale.narrow(0, 0, used);
+  flat_quant(x.narrow(0, 0, used), left, right, clip_ratio, type_max, part, part_scale);
+}
+
 }  // namespace
 
 ACLNN(RotateQuant,
@@ -78,3 +94,8 @@ ACLNN(FlatQuant, (In, x)(In, kroneckerP1)(In, kroneckerP2)(Double, clipRatio)(Co
 ACLNN(FlatQuantV2,
       (In, x)(In, kroneckerP1)(In, kroneckerP2)(Double, clipRatio)(Double, dstTypeMax)(CodedOut, out)(Out, quantScale),
       flat_quant(x, kroneckerP1, kroneckerP2, clipRatio, dstTypeMax, out, quantScale))
+ACLNN(FlatQuantV3,
+      (In, x)(In, kroneckerP1)(In, kroneckerP2)(OptIn, groupListOptional)(Double, clipRatio)(Double, dstTypeMax)(
+          Int, groupListType)(CodedOut, out)(Out, quantScale),
+      flat_quant_groups(x, kroneckerP1, kroneckerP2, groupListOptional, clipRatio, dstTypeMax, groupListType, out,
+                        quantScale))

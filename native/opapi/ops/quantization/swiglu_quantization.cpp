@@ -188,6 +188,13 @@ ACLNN(DequantSwigluQuantV2,
                             quantOffsetOptional, groupIndexOptional, quantModeOptional, roundModeOptional,
                             gating_of(swigluMode, activateDim, activateLeft, clampLimit, gluAlpha, gluBias)},
                            typed(yOut, dstType), scaleOut))
+// No mode is the dynamic one.
+ACLNN(SwiGluQuant,
+      (In, x)(OptIn, smoothScalesOptional)(OptIn, offsetsOptional)(OptIndex, groupIndexOptional)(Bool, activateLeft)(
+          Text, quantModeOptional)(CodedOut, yOut)(OptOut, scaleOut),
+      swiglu_quant(x, smoothScalesOptional, offsetsOptional, groupIndexOptional, activateLeft,
+                   quantModeOptional.empty() ? "dynamic" : quantModeOptional, static_cast<int64_t>(GroupList::kEnds),
+                   ACL_INT8, yOut, scaleOut))
 ACLNN(SwiGluQuantV2,
       (In, x)(OptIn, smoothScalesOptional)(OptIn, offsetsOptional)(OptIndex, groupIndexOptional)(Bool, activateLeft)(
           Text, quantModeOptional)(Int, groupListType)(DtypeCode, dstType)(CodedOut, yOut)(OptOut, scaleOut),

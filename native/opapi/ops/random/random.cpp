@@ -119,11 +119,31 @@ void apply_mask(at::Tensor& out, const at::Tensor& self, const at::Tensor& mask,
 // The factor by which survivors of a dropout with probability `prob` grow; nothing survives prob = 1.
 double survivors_scale(double prob) { return prob == 1 ? 0 : 1 / (1 - prob); }
 
+// A scale of 1 leaves the gradient as it is, whatever the mask has.
+void dropout_backward(at::Tensor& out, const at::Tensor& grad, const at::Tensor& mask, double scale) {
+  if (scale == 1) {
+    assign(out, grad);
+  } else {
+    apply_mask(out, grad, mask, scale);
+  }
+}
+
 void dropout(at::Tensor& out, at::Tensor& mask, const at::Tensor& self, const OptionalTensor& noise_shape, double prob,
              const at::Generator& source) {
   require(!noise_shape, ACLNN_ERR_PARAM_INVALID, "optionalNoiseShape is not available; pass null");
   generate_mask(mask, self.numel(), prob, source);
   apply_mask(out, self, mask, survivors_scale(prob));
+}
+
+// The mask stays as it is where every element has the same fate.
+void dropout_once(at::Tensor& out, at::Tensor& mask, const at::Tensor& self, double prob, bool train,
+                  const at::Generator& source) {
+  require(prob >= 0 && prob <= 1, ACLNN_ERR_PARAM_INVALID, "p is ", prob, "; allowed: 0 to 1");
+  require(out.sizes() == self.sizes(), ACLNN_ERR_PARAM_INVALID, "out has the shape ", out.sizes(), "; input has ",
+          self.sizes());
+  if (!train || prob == 0) return assign(out, self);
+  if (prob == 1) return static_cast<void>(out.zero_());
+  dropout(out, mask, self, std::nullopt, prob, source);
 }
 
 }  // namespace
@@ -147,6 +167,11 @@ ACLNN(InplaceRandomWithoutFromToTensor, (Out, selfRef)(In, seedTensor)(In, offse
       random(selfRef, TENSOR_STATE))
 ACLNN(InplaceBernoulli, (Out, selfRef)(Scalar, prob)(Int, seed)(Int, offset),
       bernoulli(selfRef, prob.toDouble(), STATE))
+ACLNN(Bernoulli, (In, self)(Scalar, prob)(Int, seed)(Int, offset)(Out, out),
+      require(out.sizes() == self.sizes(), ACLNN_ERR_PARAM_INVALID, "out has the shape ", out.sizes(), "; self has ",
+              self.sizes());
+      bernoulli(out, prob.toDouble(), STATE))
+ACLNN(BernoulliTensor, (In, self)(In, prob)(Int, seed)(Int, offset)(Out, out), out.bernoulli_(prob, STATE))
 ACLNN(InplaceBernoulliTensor, (Out, selfRef)(In, prob)(Int, seed)(Int, offset), selfRef.bernoulli_(prob, STATE))
 ACLNN(SimThreadExponential, (Ref, selfRef)(Int, count)(Double, lambda)(Int, seed)(Int, offset),
       exponential(selfRef, count, lambda, STATE))
@@ -176,12 +201,16 @@ ACLNN(DropoutGenMaskV2Tensor,
       (Ints, shape)(Double, prob)(In, seedTensor)(In, offsetTensor)(Int, offset)(Dtype, probDataType)(Out, out),
       generate_mask(out, product(shape), prob, TENSOR_STATE))
 ACLNN(DropoutDoMask, (In, self)(In, mask)(Double, prob)(Out, out), apply_mask(out, self, mask, survivors_scale(prob)))
+ACLNN(Dropout, (In, input)(Double, p)(Bool, train)(Int, seed)(Int, offset)(Out, out)(Out, maskOut),
+      dropout_once(out, maskOut, input, p, train, STATE))
 ACLNN(DropoutV3, (In, input)(OptIn, optionalNoiseShape)(Double, p)(Int, seed)(Int, offset)(Out, out)(Out, maskOut),
       dropout(out, maskOut, input, optionalNoiseShape, p, STATE))
 ACLNN(DropoutV3Tensor,
       (In, input)(OptIn, optionalNoiseShape)(Double,
                                              p)(In, seedTensor)(In, offsetTensor)(Int, offset)(Out, out)(Out, maskOut),
       dropout(out, maskOut, input, optionalNoiseShape, p, TENSOR_STATE))
+ACLNN(DropoutBackward, (In, gradOutput)(In, mask)(Double, scale)(Out, out),
+      dropout_backward(out, gradOutput, mask, scale))
 ACLNN(DropoutV3Grad, (In, gradY)(In, mask)(Double, scale)(Out, gradX), apply_mask(gradX, gradY, mask, scale))
 
 // torch_npu passes a C double here; the function takes a float and, as on the device, then sees another number.

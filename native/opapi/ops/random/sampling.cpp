@@ -137,10 +137,15 @@ int64_t most_k(int64_t given) {
 constexpr int64_t kCores = 40;
 
 struct Step {
-  at::Tensor &tokens, &positions, &lengths, &slots;
+  at::Tensor tokens, positions, lengths, slots;
   const at::Tensor& tables;
   int64_t sequences, queries, block_size;
 };
+
+// Callers also pass one number for each sequence as a matrix of one column.
+at::Tensor column(const at::Tensor& values) {
+  return values.dim() == 2 && values.size(1) == 1 ? values.squeeze(1) : values;
+}
 
 void check(const Step& step, int64_t per_sequence) {
   require(step.block_size > 0 && step.sequences > 0 && step.queries > 0 && step.queries <= step.sequences,
@@ -165,7 +170,7 @@ void advance(const Step& step, const at::Tensor& sampled) {
   check(step, 1);
   require(sampled.numel() == step.queries, ACLNN_ERR_PARAM_INVALID, "parameter 'sampledTokenIds' has ", sampled.numel(),
           " elements; it must have ", step.queries);
-  const auto active = [&](at::Tensor& tensor) { return tensor.narrow(0, 0, step.queries); };
+  const auto active = [&](const at::Tensor& tensor) { return tensor.narrow(0, 0, step.queries); };
   const at::Tensor position = active(step.lengths).clone();
   active(step.tokens).copy_(sampled.reshape(-1));
   active(step.positions).copy_(position);
@@ -230,7 +235,11 @@ ACLNN(TopKTopPSampleV2,
 #define STEP_TENSORS \
   (Ref, inputTokens)(In, sampledTokenIds)(Ref, inputPositions)(Ref, seqLens)(Ref, slotMapping)(Index, blockTables)
 #define STEP_SIZES (Int, numSeqs)(Int, numQueries)(Int, blockSize)
-#define STEP {inputTokens, inputPositions, seqLens, slotMapping, blockTables, numSeqs, numQueries, blockSize}
+#define STEP                                    \
+  {column(inputTokens), column(inputPositions), \
+   column(seqLens),     column(slotMapping),    \
+   blockTables,         numSeqs,                \
+   numQueries,          blockSize}
 ACLNN(AdvanceStep, STEP_TENSORS STEP_SIZES, advance(STEP, sampledTokenIds))
 ACLNN(AdvanceStepV2, STEP_TENSORS(OptIn, specToken)(OptIn, acceptedNum) STEP_SIZES,
       advance_speculative(STEP, sampledTokenIds, specToken, acceptedNum))

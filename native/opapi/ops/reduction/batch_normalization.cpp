@@ -65,6 +65,58 @@ void batch_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
   assign_wanted(grad_bias, by_bias);
 }
 
+// The version chooses between two ways to compute the same.
+void check_version(int64_t version) {
+  require(version == 0 || version == 1, ACLNN_ERR_PARAM_INVALID, "version is ", version, "; allowed: 0, 1");
+}
+
+struct AffineQuant {
+  double scale, zero_point;
+};
+
+AffineQuant affine(const at::Scalar& scale, const at::Scalar& zero_point) {
+  return {scale.toDouble(), zero_point.toDouble()};
+}
+
+std::pair<double, double> bounds_of(at::ScalarType dtype) {
+  if (dtype == at::kChar) return {-128, 127};
+  if (dtype == at::kByte) return {0, 255};
+  require(dtype == at::kInt, ACLNN_ERR_PARAM_INVALID, "output is ", dtype, "; allowed: int8, uint8, int32");
+  return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+}
+
+// Integers in, integers out, with given statistics.
+void quantized_batch_norm(const at::Tensor& input, const at::Tensor& mean, const at::Tensor& var, const AffineQuant& in,
+                          const AffineQuant& out, const OptionalTensor& weight, const OptionalTensor& bias, double eps,
+                          at::Tensor& output) {
+  const auto [lowest, highest] = bounds_of(output.scalar_type());
+  require(input.dim() >= 2, ACLNN_ERR_PARAM_INVALID, "input has ", input.dim(), " dimensions; allowed: 4");
+  const auto channels = [&](const at::Tensor& values) { return per_channel(values.to(at::kDouble), input); };
+  at::Tensor values = (input.to(at::kDouble) - in.zero_point) * in.scale;
+  values = (values - channels(mean)) * (channels(var) + eps).rsqrt_();
+  if (weight) values = values * channels(*weight);
+  if (bias) values = values + channels(*bias);
+  assign(output, (values / out.scale + out.zero_point).round_().clamp_(lowest, highest));
+}
+
+// Each image and channel by itself. The statistics are the mean and the variance.
+void instance_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const std::string& format,
+                   double eps, at::Tensor& y, at::Tensor& mean, at::Tensor& variance) {
+  require(format == "NCHW" || format == "NHWC", ACLNN_ERR_PARAM_INVALID, "dataFormat is '", format,
+          "'; allowed: NCHW, NHWC");
+  require(x.dim() == 4, ACLNN_ERR_PARAM_INVALID, "x has ", x.dim(), " dimensions; allowed: 4");
+  const bool channels_last = format == "NHWC";
+  const std::vector<int64_t> dims = channels_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3};
+  const auto channels = [&](const at::Tensor& values) {
+    return channels_last ? to_float(values) : per_channel(to_float(values), x);
+  };
+  const at::Tensor values = to_float(x), average = values.mean(dims, /*keepdim=*/true), centred = values - average;
+  const at::Tensor spread = centred.square().mean(dims, /*keepdim=*/true);
+  assign(y, centred * (spread + eps).rsqrt() * channels(gamma) + channels(beta));
+  assign_statistic(mean, average);
+  assign_statistic(variance, spread);
+}
+
 // ---- synchronised batch normalisation: statistics here, their exchange between devices by the caller
 
 void batch_norm_stats(const at::Tensor& input, double eps, at::Tensor& mean, at::Tensor& invstd) {
@@ -187,3 +239,17 @@ ACLNN(SyncBatchNormGatherStats,
           Out, batchMean)(Out, batchInvstd),
       sync_batch_norm_gather(totalSum, totalSquareSum, sampleCount, mean, variance, momentum, eps, batchMean,
                              batchInvstd))
+ACLNN(FastBatchNormBackward,
+      (In, gradOut)(In, input)(OptIn, weight)(OptIn, runningMean)(OptIn, runningVar)(OptIn, saveMean)(
+          OptIn, saveInvstd)(Bool, training)(Double, eps)(Bools, outputMask)(Int32, version)(OptOut, gradInput)(
+          OptOut, gradWeight)(OptOut, gradBias),
+      check_version(version);
+      batch_norm_backward(gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps,
+                          outputMask, gradInput, gradWeight, gradBias))
+ACLNN(QuantizedBatchNorm,
+      (In, input)(In, mean)(In, var)(Scalar, inputScale)(Scalar, inputZeroPoint)(Scalar, outputScale)(
+          Scalar, outputZeroPoint)(OptIn, weight)(OptIn, bias)(Float, epsilon)(Out, output),
+      quantized_batch_norm(input, mean, var, affine(inputScale, inputZeroPoint), affine(outputScale, outputZeroPoint),
+                           weight, bias, epsilon, output))
+ACLNN(InstanceNorm, (In, x)(In, gamma)(In, beta)(Text, dataFormat)(Double, eps)(Out, y)(Out, mean)(Out, variance),
+      instance_norm(x, gamma, beta, dataFormat, eps, y, mean, variance))

@@ -40,7 +40,7 @@ struct Zloss {
   bool wanted;
 };
 
-void refuse(Zloss zloss) {
+void refuse_zloss(Zloss zloss) {
   require(zloss.scale == 0, ACLNN_ERR_PARAM_INVALID, "lseSquareScaleForZloss is ", zloss.scale,
           "; allowed: 0 (no zloss)");
   require(!zloss.wanted, ACLNN_ERR_PARAM_INVALID, "a zloss is asked for; it is not supported");
@@ -60,7 +60,7 @@ void check_smoothing(double smoothing) {
 
 void cross_entropy(const at::Tensor& input, const at::Tensor& target, const OptionalTensor& weight, Reduction reduction,
                    int64_t ignore_index, double smoothing, Zloss zloss, at::Tensor& loss, at::Tensor& log_prob) {
-  refuse(zloss);
+  refuse_zloss(zloss);
   check_samples(input, target, "input");
   check_smoothing(smoothing);
   const at::Tensor scores = at::log_softmax(input.to(at::kFloat), 1);
@@ -80,7 +80,7 @@ void cross_entropy(const at::Tensor& input, const at::Tensor& target, const Opti
 void cross_entropy_grad(const at::Tensor& grad, const at::Tensor& log_prob, const at::Tensor& target,
                         const OptionalTensor& weight, Reduction reduction, int64_t ignore_index, double smoothing,
                         Zloss zloss, at::Tensor& out) {
-  refuse(zloss);
+  refuse_zloss(zloss);
   check_samples(log_prob, target, "logProb");
   check_smoothing(smoothing);
   const at::Tensor by_class = class_weights(weight, log_prob.size(1));
@@ -150,7 +150,9 @@ at::Tensor softmax_of(const at::Tensor& logits, const at::Tensor& largest, const
 void loss_with_max_sum(const at::Tensor& largest, const at::Tensor& sum, const at::Tensor& predicted, float smoothing,
                        bool has_operands, const OptionalTensor& logits, at::Tensor& loss, at::Tensor& softmax) {
   require(smoothing == 0, ACLNN_ERR_PARAM_INVALID, "labelSmoothing is ", smoothing, "; allowed: 0");
-  require(!has_operands, ACLNN_ERR_PARAM_INVALID, "inputOptional or weightOptional is given; allowed: null");
+  // With the logits given CANN does not look at the operands that they are the product of.
+  require(!has_operands || logits, ACLNN_ERR_PARAM_INVALID,
+          "inputOptional or weightOptional is given without vocabParallelLogitsOptional; allowed: null");
   assign(loss, at::sub(at::log(sum), predicted));
   if (!logits) return;
   require(softmax.defined(), ACLNN_ERR_PARAM_NULLPTR,
@@ -183,6 +185,36 @@ at::Tensor kept_softmax(const OptionalTensor& softmax, const at::Tensor& input, 
   return softmax_of(input.to(at::kFloat).mm(weight.to(at::kFloat).t()), *largest, *sum);
 }
 
+struct VocabularyPart {
+  int64_t begin, end;
+};
+
+struct PartOutputs {
+  at::Tensor &predicted, &sum, &exponentials, &offset, &mask;
+};
+
+// Between the reductions over the ranks: what one rank's part of the vocabulary gives to each target.
+void exponentials_of_part(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& highest,
+                          VocabularyPart part, PartOutputs out) {
+  require(logits.dim() > 0 && target.sizes() == logits.sizes().slice(0, logits.dim() - 1), ACLNN_ERR_PARAM_INVALID,
+          "vocabParallelLogits and target have the shapes ", logits.sizes(), " and ", target.sizes(),
+          "; allowed: [..., vocabulary] and [...]");
+  require(highest.sizes() == target.sizes(), ACLNN_ERR_PARAM_INVALID, "globalLogitsMax has the shape ", highest.sizes(),
+          "; it must be that of target, ", target.sizes());
+  require(part.begin >= 0 && part.end - part.begin == logits.size(-1), ACLNN_ERR_PARAM_INVALID,
+          "vocabStartIndex and vocabEndIndex are ", part.begin, " and ", part.end, "; vocabParallelLogits has ",
+          logits.size(-1), " columns");
+  const at::Tensor outside = target.lt(part.begin).logical_or_(target.ge(part.end));
+  const at::Tensor offset = (target - part.begin).masked_fill_(outside, 0);
+  const at::Tensor moved = logits.to(at::kFloat) - highest.to(at::kFloat).unsqueeze(-1);
+  const at::Tensor exponentials = moved.exp();
+  assign(out.predicted, moved.gather(-1, offset.unsqueeze(-1)).squeeze(-1).masked_fill_(outside, 0));
+  assign(out.sum, exponentials.sum(-1));
+  assign(out.exponentials, exponentials);
+  assign(out.offset, offset);
+  assign(out.mask, outside);
+}
+
 }  // namespace
 
 ACLNN(CrossEntropyLoss,
@@ -198,6 +230,11 @@ ACLNN(CrossEntropyLossGrad,
       cross_entropy_grad(gradLoss, logProb, target, weightOptional, reduction_named(reductionOptional), ignoreIndex,
                          labelSmoothing, {lseSquareScaleForZloss, gradZlossOptional && gradZlossOptional->numel() > 0},
                          out))
+ACLNN(CrossEntropySumExpAndIndexLogit,
+      (In, vocabParallelLogits)(Index, target)(In, globalLogitsMax)(Int, vocabStartIndex)(Int, vocabEndIndex)(
+          Out, predictedLogitsOut)(Out, sumExpLogitsOut)(Out, expLogitsOut)(Out, targetOffsetOut)(Out, targetMaskOut),
+      exponentials_of_part(vocabParallelLogits, target, globalLogitsMax, {vocabStartIndex, vocabEndIndex},
+                           {predictedLogitsOut, sumExpLogitsOut, expLogitsOut, targetOffsetOut, targetMaskOut}))
 ACLNN(FusedLinearOnlineMaxSum,
       (In, input)(In, weight)(Index, target)(Int, vocabStartIndex)(Int, vocabEndIndex)(Out, logitsMaxLocalOut)(
           Out, sumExpLogitsLocalOut)(Out, predictedLogitsLocalOut)(Out, targetMaskOut)(Out, maskedTargetOut)(

@@ -15,6 +15,26 @@ void cumsum(at::Tensor& out, const at::Tensor& self, int64_t dim, bool exclusive
   assign(out, reverse ? sums.flip(dim) : sums);
 }
 
+at::Tensor upper_triangle(int64_t size, int64_t diagonal) { return at::ones({size, size}, at::kBool).triu(diagonal); }
+
+// exp of the sums of all pieces that end at one row and begin behind another: lower triangular, ones on the diagonal.
+void exp_segsum(at::Tensor& out, const at::Tensor& self) {
+  require(self.dim() >= 1, ACLNN_ERR_PARAM_INVALID, "self has no dimensions; allowed: 1 and more");
+  const int64_t size = self.size(-1);
+  std::vector<int64_t> sizes = self.sizes().vec();
+  sizes.push_back(size);
+  const at::Tensor terms = to_float(self).unsqueeze(-1).expand(sizes).masked_fill(upper_triangle(size, 0), 0);
+  assign(out, at::cumsum(terms, -2).masked_fill_(upper_triangle(size, 1), -kInfinity).exp_());
+}
+
+void exp_segsum_backward(at::Tensor& out, const at::Tensor& grad, const at::Tensor& result) {
+  require(grad.dim() >= 2 && grad.size(-1) == grad.size(-2), ACLNN_ERR_PARAM_INVALID, "gradOutput has the shape ",
+          grad.sizes(), "; its last two dimensions must be equal");
+  const at::Tensor upper = upper_triangle(grad.size(-1), 0);
+  const at::Tensor terms = (to_float(grad) * result).masked_fill_(upper, 0);
+  assign(out, at::cumsum(terms.flip(-2), -2).flip(-2).masked_fill_(upper, 0).sum(-1));
+}
+
 }  // namespace
 
 ACLNN(Cumsum, (In, self)(Int, dim)(Dtype, dtype)(Out, out),
@@ -28,3 +48,6 @@ ACLNN(Cummax, (In, self)(Int, dim)(Out, valuesOut)(OutIndex, indicesOut),
       at::cummax_out(valuesOut, indicesOut, self, dim))
 ACLNN(Cummin, (In, self)(Int, dim)(Out, valuesOut)(OutIndex, indicesOut),
       at::cummin_out(valuesOut, indicesOut, self, dim))
+ACLNN(ExpSegsum, (In, self)(Out, out), exp_segsum(out, self))
+ACLNN(ExpSegsumBackward, (In, gradOutput)(In, gradSelf)(Out, gradInput),
+      exp_segsum_backward(gradInput, gradOutput, gradSelf))

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "opapi/ops/common/low_precision.h"
 #include "opapi/ops/reduction/normalization.h"
 
 namespace {
@@ -66,6 +67,18 @@ void group_norm_swish(const at::Tensor& x, const OptionalTensor& gamma, const Op
   assign(y, normalised);
 }
 
+void group_norm_silu_quant(const at::Tensor& self, const OptionalTensor& gamma, const OptionalTensor& beta,
+                           const at::Tensor& scale, int64_t groups, double eps, bool activate, Coded& out,
+                           at::Tensor& mean, at::Tensor& rstd) {
+  require(activate, ACLNN_ERR_PARAM_INVALID, "activateSilu is false; allowed: true");
+  require(scale.numel() == 1 || scale.numel() == self.size(1), ACLNN_ERR_PARAM_INVALID, "quantScale has ",
+          scale.numel(), " elements; allowed: 1, ", self.size(1));
+  at::Tensor values = at::empty(self.sizes(), at::kFloat);
+  group_norm_swish(self, gamma, beta, groups, eps, /*activate=*/true, 1.0, values, mean, rstd);
+  const at::Tensor divisor = to_float(scale);
+  store(out, values / (divisor.numel() == 1 ? divisor.reshape({}) : per_channel(divisor, self)));
+}
+
 void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, const at::Tensor& rstd,
                                const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
                                double scale, bool with_gamma, bool with_beta, at::Tensor& dx, at::Tensor& grad_gamma,
@@ -99,6 +112,16 @@ ACLNN(GroupNormBackward,
 ACLNN(GroupNormSilu,
       (In, self)(OptIn, gamma)(OptIn, beta)(Int, group)(Double, eps)(Out, out)(OptOut, meanOut)(OptOut, rstdOut),
       group_norm_swish(self, gamma, beta, group, eps, true, 1.0, out, meanOut, rstdOut))
+ACLNN(GroupNormSiluV2,
+      (In, self)(OptIn, gamma)(OptIn, beta)(Int, group)(Double, eps)(Bool, activateSilu)(Out, out)(OptOut,
+                                                                                                   meanOut)(OptOut,
+                                                                                                            rstdOut),
+      group_norm_swish(self, gamma, beta, group, eps, activateSilu, 1.0, out, meanOut, rstdOut))
+ACLNN(GroupNormSiluQuant,
+      (In, self)(OptIn, gammaOptional)(OptIn, betaOptional)(In, quantScale)(Int, group)(Double, eps)(
+          Bool, activateSilu)(CodedOut, out)(OptOut, meanOut)(OptOut, rstdOut),
+      group_norm_silu_quant(self, gammaOptional, betaOptional, quantScale, group, eps, activateSilu, out, meanOut,
+                            rstdOut))
 ACLNN(GroupNormSwish,
       (In, x)(OptIn, gamma)(OptIn, beta)(Int, numGroups)(Text, dataFormatOptional)(Double, eps)(Bool, activateSwish)(
           Double, swishScale)(Out, yOut)(OptOut, meanOut)(OptOut, rstdOut),

@@ -1,6 +1,7 @@
 // native/opapi/ops/reduction/loss.cpp
 // Losses and their gradients. reduction: 0 none, 1 mean, 2 sum, as in ATen.
 #include <ATen/ExpandUtils.h>
+#include <ATen/ops/log_sigmoid.h>
 
 #include "opapi/ops/common/precision.h"
 #include "opapi/ops/reduction/total.h"
@@ -14,6 +15,18 @@ void kl_div(const at::Tensor& self, const at::Tensor& target, int64_t reduction,
   } else {
     write_total(out, [&](at::Tensor& to) { assign(to, loss); });
   }
+}
+
+// A loss and the weights that it was divided by; a loss of each element is no total.
+template <class Compute>
+void write_loss(at::Tensor& out, at::Tensor& total_weight, int64_t reduction, Compute compute) {
+  write_total(total_weight, [&](at::Tensor& total) {
+    if (reduction == at::Reduction::None) {
+      compute(out, total);
+    } else {
+      write_total(out, [&](at::Tensor& loss) { compute(loss, total); });
+    }
+  });
 }
 
 // The incoming gradient per element: a mean passes each element its share.
@@ -84,6 +97,50 @@ void require_broadcastable(const at::Tensor& self, const at::Tensor& target) {
   at::infer_size(self.sizes(), target.sizes());
 }
 
+// Labels are probabilities; the gradient is that of the features.
+void softmax_cross_entropy(const at::Tensor& features, const at::Tensor& labels, at::Tensor& loss, at::Tensor& grad) {
+  require(features.dim() >= 1, ACLNN_ERR_PARAM_INVALID, "features has no dimensions; allowed: 1 and more");
+  require_expandable(labels, features.sizes(), "labels");
+  const at::Tensor logarithms = at::log_softmax(widened(features), -1), wanted = widened(labels);
+  assign(loss, (logarithms * wanted).sum(-1).neg_().reshape(loss.sizes()));
+  assign(grad, logarithms.exp() - wanted);
+}
+
+// d/dt of -(p t log s(x) + (1 - t) log(1 - s(x))), where 1 - s(x) is s(-x).
+void bce_with_logits_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                                     const OptionalTensor& weight, const OptionalTensor& pos_weight, int64_t reduction,
+                                     at::Tensor& out) {
+  require(target.sizes() == self.sizes(), ACLNN_ERR_PARAM_INVALID, "target has the shape ", target.sizes(),
+          "; it must be that of self, ", self.sizes());
+  const at::Tensor positive = at::log_sigmoid(self);
+  at::Tensor result = at::log_sigmoid(-self).sub_(pos_weight ? positive * *pos_weight : positive);
+  if (weight) result = result * *weight;
+  assign(out, result * share(grad, reduction, self.numel()));
+}
+
+// Each distance pulls its point and the nearest point of the other set, which its index names.
+void chamfer_backward(const at::Tensor& points1, const at::Tensor& points2, const at::Tensor& nearest1,
+                      const at::Tensor& nearest2, const at::Tensor& grad1, const at::Tensor& grad2, at::Tensor& out1,
+                      at::Tensor& out2) {
+  require(points1.dim() == 3 && points2.dim() == 3 && points1.size(2) == points2.size(2), ACLNN_ERR_PARAM_INVALID,
+          "xyz1 and xyz2 have the shapes ", points1.sizes(), " and ", points2.sizes(),
+          "; allowed: [B, N, 2], [B, M, 2]");
+  const at::Tensor first = widened(points1), second = widened(points2);
+  const int64_t coordinates = first.size(2);
+  at::Tensor sum1 = at::zeros(first.sizes(), first.options()), sum2 = at::zeros(second.sizes(), second.options());
+  const auto pull = [&](const at::Tensor& from, const at::Tensor& to, const at::Tensor& nearest, const at::Tensor& grad,
+                        at::Tensor& by_from, at::Tensor& by_to) {
+    const at::Tensor places = nearest.unsqueeze(-1).expand({nearest.size(0), nearest.size(1), coordinates});
+    const at::Tensor force = (from - to.gather(1, places)) * widened(grad).unsqueeze(-1) * 2;
+    by_from.add_(force);
+    by_to.scatter_add_(1, places, -force);
+  };
+  pull(first, second, nearest1, grad1, sum1, sum2);
+  pull(second, first, nearest2, grad2, sum2, sum1);
+  assign(out1, sum1);
+  assign(out2, sum2);
+}
+
 }  // namespace
 
 // ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
@@ -98,6 +155,8 @@ void require_broadcastable(const at::Tensor& self, const at::Tensor& target) {
 
 LOSS(MseLoss, mse_loss)
 LOSS(SoftMarginLoss, soft_margin_loss)
+ACLNN(MseLossOut, (In, self)(In, target)(Int, reduction)(Out, out),
+      (require_broadcastable(self, target), REDUCED(mse_loss, out, self, target, reduction)))
 ACLNN(SmoothL1Loss, (In, self)(In, target)(Int, reduction)(Float, beta)(Out, result),
       REDUCED(smooth_l1_loss, result, self, target, reduction, beta))
 ACLNN(SmoothL1LossBackward, (In, gradOut)(In, self)(In, target)(Int, reduction)(Float, beta)(Out, gradInput),
@@ -125,17 +184,26 @@ ACLNN(BinaryCrossEntropyWithLogitsBackward,
       (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
       bce_with_logits_backward(widened(gradOutput), widened(self), widened(target), widened(weightOptional),
                                widened(posWeightOptional), reduction, out))
+ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
+      (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(OptIn,
+                                                                    posWeightOptional)(Int, reduction)(Out, gradTarget),
+      bce_with_logits_target_backward(widened(gradOutput), widened(self), target, widened(weightOptional),
+                                      widened(posWeightOptional), reduction, gradTarget))
 
 ACLNN(NLLLoss,
       (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
-      at::nll_loss_forward_out(out, totalWeightOut, self, target, weight, reduction, ignoreIndex))
+      write_loss(out, totalWeightOut, reduction, [&](at::Tensor& loss, at::Tensor& total) {
+        at::nll_loss_forward_out(loss, total, self, target, weight, reduction, ignoreIndex);
+      }))
 ACLNN(NLLLossBackward,
       (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,
                                                                                                                   out),
       at::nll_loss_backward_out(out, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight))
 ACLNN(NLLLoss2d,
       (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
-      at::nll_loss2d_forward_out(out, totalWeightOut, self, target, weight, reduction, ignoreIndex))
+      write_loss(out, totalWeightOut, reduction, [&](at::Tensor& loss, at::Tensor& total) {
+        at::nll_loss2d_forward_out(loss, total, self, target, weight, reduction, ignoreIndex);
+      }))
 ACLNN(NLLLoss2dBackward,
       (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,
                                                                                                                   out),
@@ -154,3 +222,8 @@ ACLNN(CtcLossBackward,
 
 #undef REDUCED
 #undef LOSS
+ACLNN(SoftmaxCrossEntropyWithLogits, (In, features)(In, labels)(Out, loss)(Out, backprop),
+      softmax_cross_entropy(features, labels, loss, backprop))
+ACLNN(ChamferDistanceBackward,
+      (In, xyz1)(In, xyz2)(Index, idx1)(Index, idx2)(In, gradDist1)(In, gradDist2)(Out, gradXyz1)(Out, gradXyz2),
+      chamfer_backward(xyz1, xyz2, idx1, idx2, gradDist1, gradDist2, gradXyz1, gradXyz2))

@@ -96,6 +96,55 @@ void deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::T
   assign(dgx, by_sum);
 }
 
+void ada_layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& rstd,
+                             const at::Tensor& mean, const at::Tensor& scale, const OptionalTensor& weight,
+                             const OptionalTensor& bias, at::Tensor& grad_input, at::Tensor& grad_scale,
+                             at::Tensor& grad_shift, at::Tensor& grad_weight, at::Tensor& grad_bias) {
+  const at::Tensor g = to_float(grad), inverse = to_float(rstd);
+  const at::Tensor unit = (to_float(input) - to_float(mean)) * inverse;
+  const at::Tensor scaled = g * (1 + of_sequence(scale, input));
+  const at::Tensor by_unit = weight ? scaled * to_float(*weight) : scaled;
+  const at::Tensor along = unit * (by_unit * unit).mean(-1, true);
+  if (grad_input.defined()) assign(grad_input, (by_unit - by_unit.mean(-1, true) - along) * inverse);
+  const auto over_sequence = [](const at::Tensor& values, at::Tensor& out) {
+    if (out.defined()) assign(out, values.sum(-2).reshape(out.sizes()));
+  };
+  at::Tensor affine = weight ? unit * to_float(*weight) : unit;
+  if (bias) affine = affine + to_float(*bias);
+  over_sequence(g * affine, grad_scale);
+  over_sequence(g, grad_shift);
+  if (grad_weight.defined()) assign(grad_weight, (scaled * unit).sum_to_size(grad_weight.sizes()));
+  if (grad_bias.defined()) assign(grad_bias, scaled.sum_to_size(grad_bias.sizes()));
+}
+
+void store_ada_layer_norm(const AdaLayerNorm& result, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
+  assign(out, result.values);
+  assign_statistic(mean, result.mean);
+  assign_statistic(rstd, result.rstd);
+}
+
+// The chips' ways to compute it differ in precision; here all are the precise one.
+void check_implementation(int64_t mode) {
+  require(mode >= 0 && mode <= 2, ACLNN_ERR_PARAM_INVALID, "implMode is ", mode, "; allowed: 0, 1, 2");
+}
+
+void modulate(const at::Tensor& self, const OptionalTensor& scale, const OptionalTensor& shift, at::Tensor& out) {
+  at::Tensor result = to_float(self);
+  if (scale) result = result * (1 + of_sequence(*scale, self));
+  if (shift) result = result + of_sequence(*shift, self);
+  assign(out, result);
+}
+
+// As the document and the device have it, the gradient of the input is scaled by `scale`, not by 1 + scale.
+void modulate_backward(const at::Tensor& grad, const at::Tensor& input, const OptionalTensor& scale,
+                       const OptionalTensor& shift, at::Tensor& grad_input, at::Tensor& grad_scale,
+                       at::Tensor& grad_shift) {
+  const at::Tensor g = to_float(grad);
+  assign(grad_input, scale ? g * of_sequence(*scale, input) : g);
+  if (scale && grad_scale.defined()) assign(grad_scale, (g * input).sum(1));
+  if (shift && grad_shift.defined()) assign(grad_shift, g.sum(1));
+}
+
 // ---- root-mean-square normalisation
 
 at::DimVector last_dims(int64_t count) {
@@ -169,6 +218,31 @@ void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Ten
         layer_norm(input, normalizedShape, weightOptional, biasOptional, eps, out, meanOutOptional, rstdOutOptional))
 LAYER_NORM(LayerNorm)
 LAYER_NORM(FastLayerNorm)
+ACLNN(LayerNormWithImplMode,
+      (In, input)(Ints, normalizedShape)(OptIn, weightOptional)(OptIn, biasOptional)(Double, eps)(Out, out)(
+          OptOut, meanOutOptional)(OptOut, rstdOutOptional)(Int32, implMode),
+      check_implementation(implMode);
+      layer_norm(input, normalizedShape, weightOptional, biasOptional, eps, out, meanOutOptional, rstdOutOptional))
+ACLNN(AdaLayerNorm,
+      (In, x)(In, scale)(In, shift)(OptIn, weightOptional)(OptIn, biasOptional)(Double, epsilon)(Out, out),
+      store_ada_layer_norm(ada_layer_norm(x, scale, shift, weightOptional, biasOptional, epsilon), out, NoTensor{},
+                           NoTensor{}))
+ACLNN(AdaLayerNormV2,
+      (In, x)(In, scale)(In, shift)(OptIn, weightOptional)(OptIn, biasOptional)(Double, epsilon)(Out, out)(
+          OptOut, meanOutOptional)(OptOut, rstdOutOptional),
+      store_ada_layer_norm(ada_layer_norm(x, scale, shift, weightOptional, biasOptional, epsilon), out, meanOutOptional,
+                           rstdOutOptional))
+ACLNN(AdaLayerNormBackward,
+      (In, gradOut)(In, input)(Ints, normalizedShape)(In, rstd)(In, mean)(In, scale)(In, shift)(OptIn, weightOptional)(
+          OptIn, biasOptional)(OptOut, gradInputOut)(OptOut, gradScaleOut)(OptOut, gradShiftOut)(OptOut, gradWeightOut)(
+          OptOut, gradBiasOut),
+      ada_layer_norm_backward(gradOut, input, rstd, mean, scale, weightOptional, biasOptional, gradInputOut,
+                              gradScaleOut, gradShiftOut, gradWeightOut, gradBiasOut))
+ACLNN(Modulate, (In, self)(OptIn, scaleOptional)(OptIn, shiftOptional)(Out, out),
+      modulate(self, scaleOptional, shiftOptional, out))
+ACLNN(ModulateBackward,
+      (In, grad_output)(In, input)(OptIn, scale)(OptIn, shift)(Out, grad_input)(OptOut, grad_scale)(OptOut, grad_shift),
+      modulate_backward(grad_output, input, scale, shift, grad_input, grad_scale, grad_shift))
 ACLNN(LayerNormBackward,
       (In, gradOut)(In, input)(Ints, normalizedShape)(In, mean)(In, rstd)(OptIn, weightOptional)(OptIn, biasOptional)(
           Bools, outputMask)(OptOut, gradInputOut)(OptOut, gradWeightOut)(OptOut, gradBiasOut),

@@ -45,4 +45,29 @@ inline at::Tensor per_channel(const at::Tensor& values, const at::Tensor& input)
   return values.reshape(shape);
 }
 
+// A parameter of each sequence, [.., H] or [.., 1, H], as float32 that broadcasts to x [.., S, H].
+inline at::Tensor of_sequence(const at::Tensor& values, const at::Tensor& x) {
+  const at::Tensor wide = to_float(values);
+  return wide.dim() == x.dim() ? wide : wide.unsqueeze(-2);
+}
+
+// An optional parameter in float32.
+inline OptionalTensor optional_float(const OptionalTensor& tensor) {
+  return tensor ? OptionalTensor(to_float(*tensor)) : std::nullopt;
+}
+
+struct AdaLayerNorm {
+  at::Tensor values, mean, rstd;  // float32
+};
+
+// Layer normalisation of the last dimension, scaled and moved by parameters of each sequence.
+inline AdaLayerNorm ada_layer_norm(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                                   const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
+  require(x.dim() >= 2, ACLNN_ERR_PARAM_INVALID, "x has ", x.dim(), " dimensions; allowed: 2 and more");
+  const std::vector<int64_t> normalized{x.size(-1)};
+  auto [values, mean, rstd] =
+      at::native_layer_norm(to_float(x), normalized, optional_float(weight), optional_float(bias), eps);
+  return {values * (1 + of_sequence(scale, x)) + of_sequence(shift, x), mean, rstd};
+}
+
 }  // namespace opwright::opapi

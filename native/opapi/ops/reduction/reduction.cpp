@@ -118,8 +118,8 @@ VALUE_AND_INDEX(MedianDim, median)
 VALUE_AND_INDEX(NanMedianDim, nanmedian)
 ACLNN(Kthvalue, (In, self)(Int, k)(Int, dim)(Bool, keepdim)(Out, valuesOut)(OutIndex, indicesOut),
       at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim))
-ACLNN(Median, (In, self)(Out, valuesOut), assign(valuesOut, at::median(self)))
-ACLNN(NanMedian, (In, self)(Out, out), assign(out, at::nanmedian(self)))
+ACLNN(Median, (In, self)(Out, valuesOut), write_total(valuesOut, [&](at::Tensor& to) { assign(to, at::median(self)); }))
+ACLNN(NanMedian, (In, self)(Out, out), write_total(out, [&](at::Tensor& to) { assign(to, at::nanmedian(self)); }))
 
 #define TOTAL(NAME, FUNCTION)                                                                                    \
   ACLNN(NAME, (In, self)(Ints, dims)(Bool, keepDims)(Dtype, dtype)(Out, out),                                    \

@@ -1,6 +1,6 @@
 // native/opapi/ops/reduction/sorting.cpp
 // Sorting, the largest k, binary search, unique values.
-#include "opapi/opapi.h"
+#include "opapi/ops/reduction/total.h"
 
 namespace {
 
@@ -8,11 +8,21 @@ constexpr int64_t kNoDim = 1000;  // UniqueConsecutive: over the flattened tenso
 
 at::Tensor none() { return at::empty({0}, at::kLong); }
 
+// No shape is documented for the inverse along a dim: in CANN's example it has as many elements as self, of which the
+// first are written.
+void write_inverse(at::Tensor& out, const at::Tensor& inverse) {
+  if (inverse.dim() == 1 && out.dim() > 1 && out.numel() >= inverse.numel() && out.is_contiguous()) {
+    out.view(-1).narrow(0, 0, inverse.numel()).copy_(inverse);
+  } else {
+    assign(out, inverse);
+  }
+}
+
 // The inverse is written only on demand; callers allocate it for the counts alone, too.
 void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& result, bool return_inverse, bool return_counts,
             at::Tensor& values, at::Tensor& inverse, at::Tensor& counts) {
   values = std::get<0>(result);
-  if (return_inverse) assign(inverse, std::get<1>(result));
+  if (return_inverse) write_inverse(inverse, std::get<1>(result));
   counts = return_counts ? std::get<2>(result) : none();
 }
 
@@ -32,11 +42,12 @@ ACLNN(TopkV2,
       at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
 
 // The output's dtype decides about int32.
-#define SEARCH(NAME, KIND)                                                                               \
-  ACLNN(NAME, (In, sortedSequence)(KIND, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out), \
-        at::searchsorted_out(out, sortedSequence, self, out.scalar_type() == at::kInt, right, std::nullopt, sorter))
-SEARCH(SearchSorted, In)
-SEARCH(SearchSorteds, Scalar)
+ACLNN(SearchSorteds, (In, sortedSequence)(Scalar, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out),
+      write_total(out, [&](at::Tensor& to) {
+        at::searchsorted_out(to, sortedSequence, self, to.scalar_type() == at::kInt, right, std::nullopt, sorter);
+      }))
+ACLNN(SearchSorted, (In, sortedSequence)(In, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out),
+      at::searchsorted_out(out, sortedSequence, self, out.scalar_type() == at::kInt, right, std::nullopt, sorter))
 ACLNN(Bucketize, (In, self)(In, boundaries)(Bool, outInt32)(Bool, right)(Out, out),
       at::bucketize_out(out, self, boundaries, out.scalar_type() == at::kInt, right))
 
@@ -55,5 +66,4 @@ ACLNN(UniqueDim, (In, self)(Bool, sorted)(Bool, returnInverse)(Int, dim)UNIQUE_O
       unique(at::unique_dim(self, dim, sorted, /*return_inverse=*/true, /*return_counts=*/true), true, true, valueOut,
              inverseOut, countsOut))
 
-#undef SEARCH
 #undef UNIQUE_OUTPUTS

@@ -97,6 +97,60 @@ LstmTraces lstm(const at::Tensor& input, const std::vector<at::Tensor>& params, 
   return traces;
 }
 
+struct Direction {
+  const at::Tensor &ih, &hh;
+  const OptionalTensor &bias_ih, &bias_hh;
+};
+
+// The weights of one layer in the order that Network has them.
+std::vector<at::Tensor> weights_of(const Direction& forwards, const OptionalTensor& reverse_ih,
+                                   const OptionalTensor& reverse_hh, const OptionalTensor& reverse_bias_ih,
+                                   const OptionalTensor& reverse_bias_hh, bool has_bias, bool bidirectional) {
+  std::vector<at::Tensor> weights{forwards.ih, forwards.hh};
+  const auto add = [&](const OptionalTensor& tensor, const char* name) {
+    require(tensor.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is null; isbias is ", has_bias,
+            " and bidirection ", bidirectional);
+    weights.push_back(*tensor);
+  };
+  if (has_bias) add(forwards.bias_ih, "bIhOptional");
+  if (has_bias) add(forwards.bias_hh, "bHhOptional");
+  if (bidirectional) add(reverse_ih, "wIhReverseOptional");
+  if (bidirectional) add(reverse_hh, "wHhReverseOptional");
+  if (bidirectional && has_bias) add(reverse_bias_ih, "bIhReverseOptional");
+  if (bidirectional && has_bias) add(reverse_bias_hh, "bHhReverseOptional");
+  return weights;
+}
+
+// One layer in one or two directions. Sequences of several lengths are sorted, the longest first; `sizes` says how many
+// of them each step has. Packed data holds the steps without what would fill them up.
+void bidirectional_lstm(const at::Tensor& x, const at::Tensor& h, const at::Tensor& c,
+                        const std::vector<at::Tensor>& weights, const OptionalTensor& sizes, bool has_bias,
+                        int64_t layers, bool batch_first, bool bidirectional, bool packed, Results results) {
+  require(layers == 1, ACLNN_ERR_PARAM_INVALID, "numLayers is ", layers, "; allowed: 1");
+  require(!batch_first, ACLNN_ERR_PARAM_INVALID, "batchFirst is true; allowed: false");
+  const bool of_lengths = sizes && sizes->numel() > 0;
+  if (!of_lengths) {
+    lstm(x, weights, {h, c}, std::nullopt, has_bias, layers, bidirectional, batch_first, results);
+    return;
+  }
+  const int64_t steps = sizes->numel(), batch = h.size(1);
+  require(x.dim() == (packed ? 2 : 3), ACLNN_ERR_PARAM_INVALID, "x has ", x.dim(), " dimensions; packed is ", packed,
+          ", which needs ", packed ? 2 : 3);
+  if (!packed) {
+    lstm(x.flatten(0, 1), weights, {h, c}, sizes, has_bias, layers, bidirectional, batch_first, results);
+    return;
+  }
+  const at::Tensor used = at::arange(batch, at::kLong).unsqueeze(0).lt(sizes->reshape({-1, 1})).flatten();
+  const at::Tensor rows = used.nonzero().flatten();
+  require(rows.numel() == x.size(0), ACLNN_ERR_PARAM_INVALID, "x has ", x.size(0), " rows; batchSizeOptional sums to ",
+          rows.numel());
+  const at::Tensor filled = at::zeros({steps * batch, x.size(1)}, x.options()).index_copy_(0, rows, x);
+  const int64_t features = h.size(2) * (bidirectional ? 2 : 1);
+  at::Tensor output = at::empty({steps * batch, features}, x.options());
+  lstm(filled, weights, {h, c}, sizes, has_bias, layers, bidirectional, batch_first, {output, results.hy, results.cy});
+  assign(results.output, output.index_select(0, rows));
+}
+
 struct StateGradients {
   at::Tensor h, c;
 };
@@ -205,3 +259,22 @@ ACLNN(
     lstm_backward(network, sequence, state(state_of(hx, 0), "hx[0]"), state(state_of(hx, 1), "hx[1]"), traces, dy,
                   state(or_undefined(dh), "dh"), state(or_undefined(dc), "dc"), batchFirst,
                   {dxOut, dhPrevOut, dcPrevOut, dparamsOut}))
+#define BIDIRECTION_LSTM_WEIGHTS                                                                                      \
+  (In, x)(In, initH)(In, initC)(In, wIh)(In, wHh)(OptIn, bIhOptional)(OptIn, bHhOptional)(OptIn, wIhReverseOptional)( \
+      OptIn, wHhReverseOptional)(OptIn, bIhReverseOptional)(OptIn, bHhReverseOptional)
+#define BIDIRECTION_LSTM(SIZES, PACKED)                                                                       \
+  bidirectional_lstm(x, initH, initC,                                                                         \
+                     weights_of({wIh, wHh, bIhOptional, bHhOptional}, wIhReverseOptional, wHhReverseOptional, \
+                                bIhReverseOptional, bHhReverseOptional, isbias, bidirection),                 \
+                     SIZES, isbias, numLayers, batchFirst, bidirection, PACKED, {yOut, outputHOut, outputCOut})
+ACLNN(BidirectionLSTM,
+      BIDIRECTION_LSTM_WEIGHTS(Int, numLayers)(Bool, isbias)(Bool, batchFirst)(Bool, bidirection)(Out, yOut)(
+          Out, outputHOut)(Out, outputCOut),
+      BIDIRECTION_LSTM(kNone, false))
+ACLNN(BidirectionLSTMV2,
+      BIDIRECTION_LSTM_WEIGHTS(OptIndex, batchSizeOptional)(Int, numLayers)(Bool, isbias)(Bool, batchFirst)(
+          Bool, bidirection)(Bool, packed)(Out, yOut)(Out, outputHOut)(Out, outputCOut),
+      BIDIRECTION_LSTM(batchSizeOptional, packed))
+
+#undef BIDIRECTION_LSTM_WEIGHTS
+#undef BIDIRECTION_LSTM

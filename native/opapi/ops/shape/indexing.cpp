@@ -105,6 +105,10 @@ void gather_in_batches(const at::Tensor& self, int64_t dim, const at::Tensor& in
   assign(out, values.gather(2, places).reshape(out.sizes()));
 }
 
+at::Tensor from_beginning(const at::Tensor& index, const at::Tensor& self, int64_t dim) {
+  return at::where(index.lt(0), index + self.size(dim), index);
+}
+
 // In mode 0 the device adds without looking at alpha, and an index of several dimensions stands for as many leading
 // dimensions of source.
 void index_add_fast(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
@@ -120,6 +124,30 @@ void index_add_fast(at::Tensor& out, const at::Tensor& self, int64_t dim, const 
   begin_with(out, self).index_add_(dim, index, source, alpha);
 }
 
+// The last dimension of `indices` holds leading coordinates; a negative one counts from the end if that is allowed.
+void gather_nd(const at::Tensor& self, const at::Tensor& indices, bool from_end, at::Tensor& out) {
+  require(indices.dim() > 0 && indices.size(-1) <= self.dim(), ACLNN_ERR_PARAM_INVALID, "indices has the shape ",
+          indices.sizes(), "; its last dimension must be at most the ", self.dim(), " dimensions of self");
+  require(from_end || indices.ge(0).all().item<bool>(), ACLNN_ERR_PARAM_INVALID,
+          "an index is negative; negativeIndexSupport is false");
+  IndexOptions coordinates;
+  for (const at::Tensor& coordinate : indices.unbind(-1)) coordinates.push_back(coordinate);
+  assign(out, coordinates.empty() ? self : at::index(self, coordinates));
+}
+
+// The rows of each bag of the output, which come from another place of the input.
+void expand_permute(at::Tensor& out, const at::Tensor& permute, const at::Tensor& input_offset,
+                    const at::Tensor& output_offset, int64_t size) {
+  require(out.numel() == size, ACLNN_ERR_PARAM_INVALID, "outputPermuteOut has ", out.numel(),
+          " elements; outputSize is ", size);
+  require(output_offset.numel() == permute.numel() + 1 && input_offset.numel() > permute.numel(),
+          ACLNN_ERR_PARAM_INVALID, "inputOffset and outputOffset have ", input_offset.numel(), " and ",
+          output_offset.numel(), " elements; allowed: ", permute.numel() + 1, ", one more than permute");
+  const at::Tensor ends = output_offset.to(at::kLong), lengths = ends.slice(0, 1) - ends.slice(0, 0, -1);
+  const at::Tensor shift = input_offset.to(at::kLong).index_select(0, permute) - ends.slice(0, 0, -1);
+  assign(out, at::arange(size, at::kLong) + shift.repeat_interleave(lengths, 0, size));
+}
+
 void masked_fill(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
   // Refuses a value that the dtype does not have; ATen does so once it has the mask's memory.
   self.masked_fill_(mask, at::scalar_tensor(value, self.scalar_type()));
@@ -133,6 +161,14 @@ void masked_scatter(at::Tensor& self, const at::Tensor& mask, const at::Tensor& 
 }  // namespace
 
 ACLNN(Gather, (In, self)(Int, dim)(Index, index)(Out, out), at::gather_out(out, self, dim, index))
+ACLNN(GatherNd, (In, self)(Index, indices)(Bool, negativeIndexSupport)(Out, out),
+      gather_nd(self, indices, negativeIndexSupport, out))
+// As in CANN's example, an index below 0 counts from the end.
+ACLNN(GatherV2, (In, self)(Int, dim)(Index, index)(Out, out),
+      gather_in_batches(self, dim, from_beginning(index, self, dim), 0, 0, out))
+ACLNN(ExpandIntoJaggedPermute,
+      (Index, permute)(Index, inputOffset)(Index, outputOffset)(Int, outputSize)(Out, outputPermuteOut),
+      expand_permute(outputPermuteOut, permute, inputOffset, outputOffset, outputSize))
 ACLNN(GatherV3, (In, self)(Int, dim)(Index, index)(Int, batchDims)(Int, mode)(Out, out),
       gather_in_batches(self, dim, index, batchDims, mode, out))
 ACLNN(Take, (In, self)(Index, index)(Out, out), at::take_out(out, self, index))

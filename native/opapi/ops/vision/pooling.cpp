@@ -38,6 +38,39 @@ void max_pool_with_mask_backward(const at::Tensor& grad, const at::Tensor& self,
 // 0 stands for "the size of the window".
 std::optional<int64_t> divisor(int64_t given) { return given == 0 ? std::nullopt : std::optional<int64_t>(given); }
 
+// ONNX's maximum pooling: windows over borders of their own on each side, which count as the lowest number.
+void max_pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef strides, int64_t auto_pad,
+              at::IntArrayRef pads, at::IntArrayRef dilations, bool ceil_mode, at::Tensor& out) {
+  require(auto_pad == 0, ACLNN_ERR_PARAM_INVALID, "autoPad is ", auto_pad, "; allowed: 0 (pads says it)");
+  for (const int64_t dilation : dilations) {
+    require(dilation == 1, ACLNN_ERR_PARAM_INVALID, "dilations has ", dilation, "; allowed: 1");
+  }
+  const std::vector<int64_t> steps = strides.empty() ? std::vector<int64_t>{1} : strides.vec();
+  if (pads.size() != 4 || (pads[0] == pads[2] && pads[1] == pads[3])) {
+    const std::vector<int64_t> both =
+        pads.empty() ? std::vector<int64_t>{0} : pads.slice(0, std::min<size_t>(pads.size(), 2)).vec();
+    assign(out, std::get<0>(at::max_pool2d_with_indices(self, kernel, steps, both, 1, ceil_mode)));
+    return;
+  }
+  require(self.is_floating_point(), ACLNN_ERR_PARAM_INVALID, "self is ", self.scalar_type(),
+          "; uneven pads are available for floating point only");
+  const at::Tensor padded = at::constant_pad_nd(self, {pads[1], pads[3], pads[0], pads[2]}, -kInfinity);
+  assign(out, std::get<0>(at::max_pool2d_with_indices(padded, kernel, steps, 0, 1, ceil_mode)));
+}
+
+// The gradient of each value is the one at the place that it was put to. The last `dims` dimensions are one.
+void max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, at::IntArrayRef output_size, int64_t dims,
+                         at::Tensor& out) {
+  require(static_cast<int64_t>(output_size.size()) == dims, ACLNN_ERR_PARAM_INVALID, "outputSize has ",
+          output_size.size(), " numbers; allowed: ", dims);
+  require(grad.dim() > dims && grad.sizes().slice(grad.dim() - dims) == output_size, ACLNN_ERR_PARAM_INVALID,
+          "gradOutput has the shape ", grad.sizes(), "; it must end with outputSize, ", output_size);
+  require(indices.sizes() == out.sizes(), ACLNN_ERR_PARAM_INVALID, "indices has the shape ", indices.sizes(),
+          "; allowed: that of out, ", out.sizes());
+  const at::Tensor places = indices.flatten(-dims);
+  assign(out, grad.flatten(-dims).gather(-1, places).view(out.sizes()));
+}
+
 }  // namespace
 
 ACLNN(AdaptiveAvgPool2d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool2d_out(out, self, outputSize))
@@ -104,3 +137,11 @@ ACLNN(MaxUnpool2d, (In, self)(Index, indices)(Ints, outputSize)(Out, out),
       at::max_unpool2d_out(out, self, indices, outputSize))
 ACLNN(MaxUnpool3d, (In, self)(Index, indices)(Ints, outputSize)(Ints, stride)(Ints, padding)(Out, outRef),
       at::max_unpool3d_out(outRef, self, indices, outputSize, stride, padding))
+ACLNN(MaxUnpool2dBackward, (In, gradOutput)(In, self)(Index, indices)(Ints, outputSize)(Out, out),
+      max_unpool_backward(gradOutput, indices, outputSize, 2, out))
+ACLNN(MaxUnpool3dBackward,
+      (In, gradOutput)(In, self)(Index, indices)(Ints, outputSize)(Ints, stride)(Ints, padding)(Out, out),
+      max_unpool_backward(gradOutput, indices, outputSize, 3, out))
+ACLNN(MaxPool,
+      (In, self)(Ints, kernelShape)(Ints, strides)(Int, autoPad)(Ints, pads)(Ints, dilations)(Int, ceilMode)(Out, out),
+      max_pool(self, kernelShape, strides, autoPad, pads, dilations, ceilMode != 0, out))

@@ -33,13 +33,13 @@ from opwright.check.observe.comparing import (
     ALIASED_RESULT,
     DIFFERENT_EACH_TIME,
     cause_text,
-    few,
     gradients,
     programs,
     run,
     run_eagerly,
+    select_few,
 )
-from opwright.check.observe.compiling import compiled, fresh_compilers, inner_error
+from opwright.check.observe.compiling import compile_function, fresh_compilers, inner_error
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.tensors import base
@@ -116,6 +116,12 @@ WITHOUT_CONVERTER = (
     "not have a converter",
     # A node of CANN has the operator's name and other inputs: Fills, Constant.
     "Failed to auto-generated converter",
+    # For an operator that C++ defines TorchAir writes a class and compiles it with headers of CANN:
+    # where one is missing, or no compiler is there, that is the machine's and not the operator's.
+    "g++ compilation failed for",
+    "torchair_custom_op_cpp_pid",  # its folder: the class was compiled and cannot be loaded
+    "No such file or directory: 'g++'",
+    "Environment variable 'ASCEND_HOME_PATH' is not set",
 )
 # The words of opwright's converters about an attribute that would be a symbol.
 CONSTANT_ATTRIBUTE = "attributes are constants"
@@ -131,10 +137,15 @@ ENGINES = ("OPW-N0", "E10501", "E19025", "E89999")
 
 def run_row(context: RowContext) -> None:
     """Compile functions and compare."""
-    samples = few(context, 2)
+    samples = select_few(context, 2)
     if not samples:
         raise NotApplicableError(context.samples.why_none() or "the operator has no samples")
-    samples += more_sizes(context) if is_dynamic(context) else strided(context)
+    if is_dynamic(context):
+        samples += more_sizes(context)
+    elif strided := find_strided(context):
+        # Its attributes are distinct, if any can be: another graph for these alone takes long.
+        alone = [each.sample for each in context.samples.distinct]
+        samples = [each for each in samples if each not in alone] + strided
     reasons = [why_no_graph(context, each) for each in samples]
     possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
     if not possible:
@@ -153,13 +164,14 @@ def more_sizes(context: RowContext) -> list[Sample]:
     return list(islice(context.samples.of({"size"}, 0), 8))
 
 
-def strided(context: RowContext) -> list[Sample]:
+def find_strided(context: RowContext) -> list[Sample]:
     """Return a sample with a tensor that is not contiguous, if there is one.
 
     It is one that the operator reads: dynamo has no graphs for some that are written.
     """
     written = {argument.name for argument in context.subject.schema.mutated}
-    for sample in islice(context.samples.of({"layout"}, 0), 12):
+    views = context.samples.distinct_views() if context.samples.distinct else None
+    for sample in islice(views or context.samples.of({"layout"}, 0), 12):
         tensors = flat(context.arguments(sample, "cpu"))
         unusual = {base(name) for name, t in tensors.items() if not t.is_contiguous()}
         if unusual and not unusual & written:
@@ -194,7 +206,7 @@ class Trial:
 
     def compiled(self, program: Program) -> Callable[..., Any]:
         """Return the function, compiled."""
-        return compiled(
+        return compile_function(
             program.function(self.context.subject.overload),
             self.backend,
             dynamic=self.is_dynamic,
@@ -228,7 +240,7 @@ class Trial:
         must_have_meta(error)
         text = cause_text(error)
         if CONSTANT_ATTRIBUTE in text:
-            raise NotApplicableError(short(error)) from error
+            raise NotApplicableError(shorten_error(error)) from error
         if self.context.subject.schema.generators and DRAWN_IN_CAPTURE in text:
             raise NotApplicableError(SAME_DRAWS) from error
         kind = RAISES
@@ -237,7 +249,8 @@ class Trial:
         elif any(each in text for each in WITHOUT_CONVERTER):
             if not is_for_graphs(self.context):
                 message = (
-                    f"nothing says that it is for TorchAir's graphs, which says: {short(error)}"
+                    "nothing says that it is for TorchAir's graphs, which says: "
+                    f"{shorten_error(error)}"
                 )
                 raise NotApplicableError(message) from error
             kind = NO_CONVERTER
@@ -248,7 +261,7 @@ class Trial:
         return self.context.finding(
             kind,
             expected="what the eager call computes",
-            got=short(error),
+            got=shorten_error(error),
             sample=sample,
             error=error,
             script=(*self.lines(program), "compiled(*given())", "torch.npu.synchronize()"),
@@ -343,7 +356,7 @@ def is_for_graphs(context: RowContext) -> bool:
     )
 
 
-def short(error: BaseException) -> str:
+def shorten_error(error: BaseException) -> str:
     """Return what an error says, its first lines."""
     lines = [each.strip() for each in str(error).strip().splitlines() if each.strip()]
     return f"{type(error).__name__}: {' '.join(lines[:3])[:600]}"

@@ -41,7 +41,7 @@ def why_no_graph(context: RowContext, sample: Sample) -> str | None:
     lists = [each for each in values.values() if isinstance(each, list | tuple)]
     if backend == "max-autotune" and any(None in map(type_or_none, each) for each in lists):
         return "a list of tensors with None in it: the graph engine has no such inputs"
-    if writes_nothing_given(context, values):
+    if writes_nothing(context, values):
         return (
             "no argument that is written is given: of a result, a graph of TorchAir returns the "
             "first part alone (torch's decompose_auto_functionalized, not the operator)"
@@ -60,7 +60,7 @@ def why_no_graph(context: RowContext, sample: Sample) -> str | None:
     return None
 
 
-def writes_nothing_given(context: RowContext, values: Values) -> bool:
+def writes_nothing(context: RowContext, values: Values) -> bool:
     """Return whether an operator with one result may write, and is given nothing to write."""
     schema = context.subject.schema
     written = flat({argument.name: values[argument.name] for argument in schema.mutated})

@@ -22,7 +22,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import first_unequal, on_device, same_bits, tensors_by_place
+from opwright.check.observe.tensors import (
+    first_unequal,
+    move_to_device,
+    same_bits,
+    tensors_by_place,
+)
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
@@ -73,13 +78,13 @@ def run(context: RowContext) -> None:
         raise NotApplicableError(message)
     tried: list[str] = []
 
-    for bad in declared(context.subject):
+    for bad in find_declared(context.subject):
         if not context.findings:
             examine_declared(context, device, bad, tried)
 
     def examine(sample: Sample) -> Finding | None:
-        good = good_results(context, sample, device)
-        for bad in derived(context, sample):
+        good = compute_good_results(context, sample, device)
+        for bad in derive_changes(context, sample):
             if bad.only not in {None, context.column}:
                 continue
             found = refuse(context, sample, device, bad, good)
@@ -103,7 +108,7 @@ def has_meta(subject: Subject) -> bool:
     )
 
 
-def declared(subject: Subject) -> Iterator[tuple[Sample, str]]:
+def find_declared(subject: Subject) -> Iterator[tuple[Sample, str]]:
     """Yield the declared error samples, with what their errors say."""
     for each in subject.operator.errors:
         yield Sample(each.values), each.match
@@ -122,7 +127,7 @@ def examine_declared(
         context.findings.append(found)
 
 
-def derived(context: RowContext, sample: Sample) -> Iterator[Bad]:
+def derive_changes(context: RowContext, sample: Sample) -> Iterator[Bad]:
     """Yield changes of a sample that the declaration does not allow."""
     subject = context.subject
     values = context.arguments(sample, "cpu")
@@ -197,7 +202,7 @@ def refuse(
 def arguments(context: RowContext, sample: Sample, device: str) -> Values:
     """Return fresh arguments; those of Meta are fake tensors' cousins without data."""
     values = context.arguments(sample, "cpu" if device == "meta" else device)
-    return on_device(values, "meta") if device == "meta" else values
+    return move_to_device(values, "meta") if device == "meta" else values
 
 
 def call(context: RowContext, values: Values, device: str) -> object:
@@ -283,7 +288,7 @@ def examine_after(
         return None
     expected = "the results of a good call, as before"
     try:
-        now = good_results(context, sample, device)
+        now = compute_good_results(context, sample, device)
     except EagerCallError as error:
         got = f"after a call with {bad.what}: {error}"
         return context.finding(AFTER, expected=expected, got=got, sample=sample, error=error.error)
@@ -297,7 +302,7 @@ def examine_after(
     return context.finding(AFTER, expected=expected, got=got, sample=sample)
 
 
-def good_results(context: RowContext, sample: Sample, device: str) -> Good:
+def compute_good_results(context: RowContext, sample: Sample, device: str) -> Good:
     """Call the operator with good arguments; None for Meta, which has no values."""
     if device == "meta":
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.observe.tensors import replaced, tensor_arguments, tensors_by_place
+from opwright.check.observe.tensors import replace_tensors, tensor_arguments, tensors_by_place
 from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def changes(subject: Subject, values: Values) -> Iterator[Bad]:
             if any(each.ndim for _, each in tensors_by_place(values, [name])):
                 yield Bad(
                     f"{name!r} on the CPU, the others on the NPU",
-                    lambda values, name=name: replaced(values, [name], lambda _, t: t.cpu()),  # type: ignore[misc]
+                    lambda values, name=name: replace_tensors(values, [name], lambda _, t: t.cpu()),  # type: ignore[misc]
                     (f"values[{name!r}] = values[{name!r}].cpu()",),
                     only="npu",
                 )
@@ -102,7 +102,7 @@ def dtype_changes(name: str) -> Iterator[Bad]:
     for dtype in (torch.int32, torch.float32, torch.bool, torch.complex64):
         yield Bad(
             f"{name!r} of {dtype}",
-            lambda values, name=name, dtype=dtype: replaced(
+            lambda values, name=name, dtype=dtype: replace_tensors(
                 values, [name], lambda _, t: t.to(dtype)
             ),  # type: ignore[misc]
             (f"values[{name!r}] = values[{name!r}].to({dtype})",),
@@ -114,7 +114,7 @@ def shape_changes(name: str, values: Values) -> Iterator[Bad]:
     value = next(each for _, each in tensors_by_place(values, [name]))
 
     def of(change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Values], Values]:
-        return lambda values: replaced(values, [name], lambda _, t: change(t))
+        return lambda values: replace_tensors(values, [name], lambda _, t: change(t))
 
     yield Bad(
         f"{name!r} with an axis more",
@@ -130,7 +130,7 @@ def shape_changes(name: str, values: Values) -> Iterator[Bad]:
     for axis in range(value.ndim):
         yield Bad(
             f"{name!r} with axis {axis} longer by one",
-            of(lambda t, axis=axis: longer(t, axis)),  # type: ignore[misc]
+            of(lambda t, axis=axis: lengthen(t, axis)),  # type: ignore[misc]
             (
                 f"one = values[{name!r}]",
                 f"values[{name!r}] = torch.cat([one, one[{':, ' * axis}:1]], {axis})",
@@ -138,7 +138,7 @@ def shape_changes(name: str, values: Values) -> Iterator[Bad]:
         )
 
 
-def longer(tensor: torch.Tensor, axis: int) -> torch.Tensor:
+def lengthen(tensor: torch.Tensor, axis: int) -> torch.Tensor:
     """Return a tensor with one element more along an axis."""
     if axis >= tensor.ndim:
         return tensor

@@ -40,7 +40,7 @@ from opwright.check.rows.gradients.calls import (
     NO_INPUT,
     NO_RESULT,
     UnjudgedError,
-    recorded,
+    call_recorded,
     script,
 )
 from opwright.check.rows.gradients.kinds import KINDS, REFUSAL
@@ -132,7 +132,7 @@ def examine_refusal(context: RowContext, sample: Sample, device: str) -> Finding
     outputs: list[str] | None = None
     grads: Gradients = {}
     try:
-        call = recorded(context, sample, values, places)
+        call = call_recorded(context, sample, values, places)
         outputs = differentiable_outputs(subject, call.results)
         grads = call.pull(cotangents(call.results, outputs))
         context.synchronize()

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.observe.differentiated import (
-    dependent,
     differentiable_inputs,
     dot,
+    find_dependent,
     jittered,
     random_like,
     reference_slope,
-    widened,
+    widen,
 )
-from opwright.check.observe.tensors import copied
+from opwright.check.observe.tensors import copy_arguments
 from opwright.check.row_context import EagerCallError
 from opwright.check.rows.gradients.calls import (
     Fault,
     UnjudgedError,
     best_precision,
+    call_and_judge,
     finding_of,
     has_autograd,
-    judged_call,
     pass_on_refusal,
 )
 from opwright.check.rows.gradients.kinds import RAISES, SILENT, WRONG
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
-__all__ = ["confirmed", "examine_reference"]
+__all__ = ["confirm", "examine_reference"]
 
 POINTS = 3
 
@@ -48,16 +48,16 @@ POINTS = 3
 def examine_reference(context: RowContext, sample: Sample) -> Finding | None:
     """Compare the gradients of the CPU operator with differences of the reference."""
     values = best_precision(context, sample)
-    return confirmed(context, sample, values, "cpu") or examine_second(context, sample, values)
+    return confirm(context, sample, values, "cpu") or examine_second(context, sample, values)
 
 
-def confirmed(context: RowContext, sample: Sample, values: Values, device: str) -> Finding | None:
+def confirm(context: RowContext, sample: Sample, values: Values, device: str) -> Finding | None:
     """Return a fault that shows at several points near by."""
     known: dict[tuple[str, str], list[Fault]] = {}
     tried = 0
     for point in range(POINTS):
         try:
-            faults = list(directional(context, sample, jittered(values, point), device))
+            faults = list(check_directional(context, sample, jittered(values, point), device))
         except (UnjudgedError, EagerCallError):
             if not point:
                 raise
@@ -73,7 +73,7 @@ def confirmed(context: RowContext, sample: Sample, values: Values, device: str) 
     return None
 
 
-def directional(
+def check_directional(
     context: RowContext, sample: Sample, values: Values, device: str
 ) -> Iterator[Fault]:
     """Yield what is wrong with gradients at one point, by differences of the reference.
@@ -84,7 +84,7 @@ def directional(
         Nothing was compared.
     """
     subject = context.subject
-    call, grads_of = judged_call(context, sample, values, device)
+    call, grads_of = call_and_judge(context, sample, values, device)
     try:
         grads = call.pull(grads_of)
         context.synchronize()
@@ -98,21 +98,21 @@ def directional(
         message = "the library registers no Autograd kernel for it: torch warns, without gradients"
         raise UnjudgedError(message)
     wide = reference_values(subject, values)
-    yield from compared(subject, wide, call.results, grads_of, grads)
+    yield from compare(subject, wide, call.results, grads_of, grads)
 
 
 def reference_values(subject: Subject, values: Values) -> Values:
     """Return arguments for the reference: in double, if it takes that."""
-    wide = widened(values)
+    wide = widen(values)
     try:
         with torch.no_grad():
-            subject.expected(copied(wide))
+            subject.expected(copy_arguments(wide))
     except Exception:  # noqa: BLE001 - user code
         return values
     return wide
 
 
-def compared(
+def compare(
     subject: Subject, values: Values, results: Tensors, grads_of: Tensors, grads: Gradients
 ) -> Iterator[Fault]:
     """Yield gradients that are not what differences of the reference say.
@@ -127,7 +127,7 @@ def compared(
     judged = False
     on_cpu = {name: grad.cpu() for name, grad in grads_of.items()}
     inputs = differentiable_inputs(subject, values)
-    changed = dependent(subject, values, inputs)
+    changed = find_dependent(subject, values, inputs)
     for place, tensor in inputs.items():
         floor = rounding(results, grads_of, tensor, changed[place])
         for what, direction in directions(tensor, place):

@@ -10,9 +10,9 @@ from opwright.check.observe.differentiated import (
     cotangents,
     differentiable_inputs,
     differentiable_outputs,
-    widened,
+    widen,
 )
-from opwright.check.observe.tensors import copied, on_device
+from opwright.check.observe.tensors import copy_arguments, move_to_device
 from opwright.check.row_context import EagerCallError
 from opwright.kit.live import dispatcher
 from opwright.kit.live.errors import NotDifferentiableError
@@ -32,11 +32,11 @@ __all__ = [
     "UnjudgedError",
     "backward_place",
     "best_precision",
+    "call_and_judge",
+    "call_recorded",
     "finding_of",
     "has_autograd",
-    "judged_call",
     "pass_on_refusal",
-    "recorded",
     "script",
 ]
 
@@ -59,7 +59,9 @@ class Fault:
     got: str
 
 
-def recorded(context: RowContext, sample: Sample, values: Values, places: Collection[str]) -> Call:
+def call_recorded(
+    context: RowContext, sample: Sample, values: Values, places: Collection[str]
+) -> Call:
     """Call the operator under autograd."""
     context.calls += 1
     try:
@@ -70,7 +72,7 @@ def recorded(context: RowContext, sample: Sample, values: Values, places: Collec
     return call
 
 
-def judged_call(
+def call_and_judge(
     context: RowContext, sample: Sample, values: Values, device: str
 ) -> tuple[Call, Tensors]:
     """Call the operator under autograd; return gradients for its results as well.
@@ -84,7 +86,7 @@ def judged_call(
     inputs = differentiable_inputs(subject, values)
     if not inputs:
         raise UnjudgedError(NO_INPUT)
-    call = recorded(context, sample, on_device(values, device), inputs)
+    call = call_recorded(context, sample, move_to_device(values, device), inputs)
     outputs = differentiable_outputs(subject, call.results)
     if not outputs:
         raise UnjudgedError(NO_RESULT)
@@ -94,12 +96,12 @@ def judged_call(
 def best_precision(context: RowContext, sample: Sample) -> Values:
     """Return arguments in double where the operator takes them, else as in the sample."""
     values = context.arguments(sample, "cpu")
-    wide = widened(values)
+    wide = widen(values)
     try:
         if context.subject.rules is not None:
             context.subject.rules.check(wide)
         context.calls += 1
-        context.subject.call({**wide, **copied(wide)})
+        context.subject.call({**wide, **copy_arguments(wide)})
     except Exception:  # noqa: BLE001 - it does not take double, and need not
         return values
     return wide

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.observe.differentiated import dependent, differentiable_inputs
-from opwright.check.observe.tensors import on_device
+from opwright.check.observe.differentiated import differentiable_inputs, find_dependent
+from opwright.check.observe.tensors import move_to_device
 from opwright.check.row_context import EagerCallError
-from opwright.check.rows.gradients.by_differences import confirmed
+from opwright.check.rows.gradients.by_differences import confirm
 from opwright.check.rows.gradients.calls import (
     Fault,
     best_precision,
+    call_and_judge,
+    call_recorded,
     finding_of,
     has_autograd,
-    judged_call,
     pass_on_refusal,
-    recorded,
 )
 from opwright.check.rows.gradients.kinds import DEVICE, RAISES, SILENT
-from opwright.check.rows.gradients.precision import apart, rounding
+from opwright.check.rows.gradients.precision import describe_gap, rounding
 from opwright.check.rows.gradients.relations import examine_leaf, relations
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ def examine_device(context: RowContext, sample: Sample) -> Finding | None:
     if subject.is_foreign:
         found = None
         if has_autograd(subject):
-            given = on_device(values, context.device)
+            given = move_to_device(values, context.device)
             found = examine_leaf(
                 context, sample, given, list(differentiable_inputs(subject, given))
             )
-        found = found or confirmed(context, sample, values, context.device)
+        found = found or confirm(context, sample, values, context.device)
     else:
         found = examine_against_cpu(context, sample, values)
     if found is not None or len(context.ran) > RELATED:
         return found
-    given = on_device(values, context.device)
+    given = move_to_device(values, context.device)
     places = list(differentiable_inputs(subject, given))
     try:
         return next(filter(None, relations(context, sample, given, places)), None)
@@ -63,7 +63,7 @@ def examine_device(context: RowContext, sample: Sample) -> Finding | None:
 def examine_against_cpu(context: RowContext, sample: Sample, values: Values) -> Finding | None:
     """Compare the gradients on the device with those of the CPU operator."""
     subject = context.subject
-    call, grads_of = judged_call(context, sample, values, context.device)
+    call, grads_of = call_and_judge(context, sample, values, context.device)
     try:
         same = cpu_gradients(context, sample, values, grads_of)
         wide = best_precision(context, sample)
@@ -74,10 +74,10 @@ def examine_against_cpu(context: RowContext, sample: Sample, values: Values) -> 
         pass_on_refusal(subject, error)
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
         return finding_of(context, sample, fault, error)
-    changed = dependent(subject, wide, call.leaves)
+    changed = find_dependent(subject, wide, call.leaves)
     for place, leaf in call.leaves.items():
         floor = rounding(call.results, grads_of, leaf, changed[place])
-        text = apart(grads[place], exact[place], same[place], floor)
+        text = describe_gap(grads[place], exact[place], same[place], floor)
         if text is not None:
             got = grads[place]
             missing = got is None or (not bool(got.any()))
@@ -92,6 +92,6 @@ def cpu_gradients(
     context: RowContext, sample: Sample, values: Values, grads_of: Tensors
 ) -> Gradients:
     """Return the gradients of the CPU operator."""
-    call = recorded(context, sample, values, differentiable_inputs(context.subject, values))
+    call = call_recorded(context, sample, values, differentiable_inputs(context.subject, values))
     given = {place: grad.cpu().to(call.results[place].dtype) for place, grad in grads_of.items()}
     return call.pull(given)

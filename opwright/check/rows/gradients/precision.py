@@ -9,7 +9,7 @@ import torch
 if TYPE_CHECKING:
     from opwright.check.observe.differentiated import Tensors
 
-__all__ = ["apart", "norm", "of_terms", "rounding", "unequal"]
+__all__ = ["describe_gap", "describe_inequality", "norm", "of_terms", "rounding"]
 
 # By dtype: how much of the size of the terms a sum of them may be off.
 SLACK = {torch.float64: 1e-4, torch.float32: 2e-3, torch.float16: 3e-2, torch.bfloat16: 1e-1}
@@ -44,7 +44,7 @@ def rounding(
         By result: which elements the input changes. All do of a result that is not there.
     """
     sizes = tensor.detach().abs().double().cpu()
-    largest = most(sizes)
+    largest = find_largest(sizes)
     if not largest:
         return torch.zeros_like(sizes)
     u = moved = 0.0
@@ -53,7 +53,7 @@ def rounding(
         terms = (results[name].detach() * grad).abs().cpu()
         changed = dependent.get(name)
         known = changed is not None and changed.shape == terms.shape
-        moved = max(moved, most(terms[changed] if known else terms))
+        moved = max(moved, find_largest(terms[changed] if known else terms))
     share = min(ROUNDINGS * u, 0.5)  # of eight bits little is left
     at_least = sizes.nan_to_num(largest).clamp(min=LEAST_SHARE * largest)
     return share / (1 - share) * moved / at_least
@@ -72,7 +72,7 @@ def unit_roundoff(tensor: torch.Tensor) -> float:
     return torch.finfo(dtype).eps / 2
 
 
-def most(tensor: torch.Tensor) -> float:
+def find_largest(tensor: torch.Tensor) -> float:
     """Return the largest finite number of a tensor, 0 without one."""
     found = tensor[torch.isfinite(tensor)]
     return float(found.max()) if found.numel() else 0.0
@@ -83,7 +83,7 @@ def norm(tensor: torch.Tensor) -> float:
     return float(torch.linalg.vector_norm(tensor.detach().to("cpu", torch.complex128)))
 
 
-def apart(
+def describe_gap(
     got: torch.Tensor | None,
     exact: torch.Tensor | None,
     same: torch.Tensor | None,
@@ -121,11 +121,11 @@ def apart(
     return f"{one!r} instead of {other!r} at element {place}{factor}; {count} of {a.numel()} differ"
 
 
-def unequal(got: torch.Tensor | None, want: torch.Tensor | None) -> str | None:
+def describe_inequality(got: torch.Tensor | None, want: torch.Tensor | None) -> str | None:
     """Say how two gradients of one device differ; None and zeros are one."""
     if got is None or want is None:
         some = want if got is None else got
         if some is None or not bool(some.any()):
             return None
         return "None" if got is None else "a gradient instead of None"
-    return apart(got, want.cpu(), want.cpu())
+    return describe_gap(got, want.cpu(), want.cpu())

@@ -11,9 +11,9 @@ from opwright.check.observe.differentiated import (
     cotangents,
     differentiable_outputs,
 )
-from opwright.check.observe.tensors import replaced, tensors_by_place
+from opwright.check.observe.tensors import replace_tensors, tensors_by_place
 from opwright.check.row_context import EagerCallError
-from opwright.check.rows.gradients.calls import Fault, finding_of, recorded
+from opwright.check.rows.gradients.calls import Fault, call_recorded, finding_of
 from opwright.check.rows.gradients.kinds import (
     GRAPH,
     LAYOUT,
@@ -24,7 +24,7 @@ from opwright.check.rows.gradients.kinds import (
     SHARED,
     STALE,
 )
-from opwright.check.rows.gradients.precision import unequal
+from opwright.check.rows.gradients.precision import describe_inequality
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def relations(
 ) -> Iterator[Finding | None]:
     """Yield what is wrong with gradients beside each other."""
     subject = context.subject
-    full_call = recorded(context, sample, values, places)
+    full_call = call_recorded(context, sample, values, places)
     outputs = differentiable_outputs(subject, full_call.results)
     grads_of = cotangents(full_call.results, outputs)
     full = full_call.pull(grads_of, retain=True)
@@ -64,7 +64,7 @@ def relations(
             fault = Fault(RAISES, "", expected, f"{type(error).__name__}: {error}")
             return finding_of(context, sample, fault, error)
         for place, grad in got.items():
-            text = unequal(grad, wanted[place])
+            text = describe_inequality(grad, wanted[place])
             if text is not None:
                 return finding_of(
                     context, sample, Fault(kind, place, f"{place!r}: {expected}", text)
@@ -72,7 +72,7 @@ def relations(
         return None
 
     def again(given: Tensors, chosen: Collection[str] = places) -> Gradients:
-        return recorded(context, sample, values, chosen).pull(given)
+        return call_recorded(context, sample, values, chosen).pull(given)
 
     if not subject.is_declared_nondeterministic:
         yield check(
@@ -93,7 +93,7 @@ def relations(
         yield check(
             PARTIAL,
             "for all results, the sum of the gradients for each result alone",
-            lambda: added([again({name: grads_of[name]}) for name in outputs]),
+            lambda: add([again({name: grads_of[name]}) for name in outputs]),
             full,
         )
     for how, change in LAYOUTS.items():
@@ -111,22 +111,22 @@ def relations(
     yield examine_graph(context, sample, values)
 
 
-def transposed(tensor: torch.Tensor) -> torch.Tensor:
+def transpose(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor with the memory of its transpose."""
     if tensor.ndim < 2:  # noqa: PLR2004 - a matrix
         return torch.stack([tensor, tensor], -1)[..., 0]
     return tensor.transpose(0, -1).contiguous().transpose(0, -1)
 
 
-def expanded(tensor: torch.Tensor) -> torch.Tensor:
+def expand(tensor: torch.Tensor) -> torch.Tensor:
     """Return one number as a gradient, as sum() passes it."""
     return tensor.new_full((), 0.5).expand(tensor.shape)
 
 
-LAYOUTS = {"a transposed": transposed, "an expanded": expanded}
+LAYOUTS = {"a transposed": transpose, "an expanded": expand}
 
 
-def added(found: list[Gradients]) -> Gradients:
+def add(found: list[Gradients]) -> Gradients:
     """Return the sums of gradients."""
     total: Gradients = {}
     for each in found:
@@ -151,13 +151,17 @@ def examine_shared(
     if not pairs or subject.schema.mutated:
         return None
     one, other = pairs[0]
-    both = replaced(values, [base(other)], lambda at, t: tensors[one].clone() if at == other else t)
-    apart_call = recorded(context, sample, both, [one, other])
+    both = replace_tensors(
+        values, [base(other)], lambda at, t: tensors[one].clone() if at == other else t
+    )
+    apart_call = call_recorded(context, sample, both, [one, other])
     grads_of = cotangents(apart_call.results, differentiable_outputs(subject, apart_call.results))
     parts = apart_call.pull(grads_of)
-    wanted = added([{one: parts[one]}, {one: parts[other]}])
+    wanted = add([{one: parts[one]}, {one: parts[other]}])
     leaf = tensors[one].detach().clone().requires_grad_()
-    given = replaced(values, list(values), lambda at, t: leaf if at in {one, other} else t.clone())
+    given = replace_tensors(
+        values, list(values), lambda at, t: leaf if at in {one, other} else t.clone()
+    )
     context.calls += 1
     results = flat(subject.computed(subject.call(given), given))
     heads = [name for name in grads_of if results[name].requires_grad]
@@ -169,7 +173,7 @@ def examine_shared(
         [grads_of[name] for name in heads],
         allow_unused=True,
     )
-    text = unequal(grad, wanted[one])
+    text = describe_inequality(grad, wanted[one])
     if text is None:
         return None
     expected = f"for one tensor as {one!r} and {other!r}, the sum of both gradients"
@@ -188,7 +192,7 @@ def examine_stale(
     names = [place for place, _ in tensors_by_place(values, values)][:PLACES]
     for where, chosen in (("argument", names), ("result", list(grads_of))):
         for place in chosen:
-            call = recorded(context, sample, values, places)
+            call = call_recorded(context, sample, values, places)
             passed = dict(tensors_by_place(call.values, call.values))
             target = (passed if where == "argument" else call.results)[place]
             if not target.is_floating_point():
@@ -201,7 +205,7 @@ def examine_stale(
             except RuntimeError:
                 continue  # autograd noticed
             for name, grad in got.items():
-                text = unequal(grad, full[name])
+                text = describe_inequality(grad, full[name])
                 if text is None:
                     continue
                 expected = (
@@ -221,7 +225,7 @@ def examine_leaf(
     if not targets:
         return None
     place = targets[0]
-    given = replaced(
+    given = replace_tensors(
         values,
         list(values),
         lambda at, t: t.detach().clone().requires_grad_(at == place),
@@ -242,7 +246,7 @@ def examine_leaf(
 
 def examine_graph(context: RowContext, sample: Sample, values: Values) -> Finding | None:
     """Call the operator where nothing requires grad."""
-    call = recorded(context, sample, values, ())
+    call = call_recorded(context, sample, values, ())
     for name, result in call.results.items():
         if result.requires_grad or result.grad_fn is not None:
             got = f"{name} with grad_fn={result.grad_fn}"

@@ -15,8 +15,8 @@ from opwright.check.observe.differentiated import (
     random_like,
 )
 from opwright.check.observe.slope import slope
-from opwright.check.observe.tensors import replaced
-from opwright.check.rows.gradients.calls import backward_place, recorded, script
+from opwright.check.observe.tensors import replace_tensors
+from opwright.check.rows.gradients.calls import backward_place, call_recorded, script
 from opwright.check.rows.gradients.kinds import SECOND
 from opwright.check.rows.gradients.precision import norm, of_terms
 
@@ -38,7 +38,7 @@ def examine_second(context: RowContext, sample: Sample, values: Values) -> Findi
         return None
 
     def first(given: Values, *, create: bool) -> tuple[Call, Gradients]:
-        call = recorded(context, sample, given, inputs)
+        call = call_recorded(context, sample, given, inputs)
         outputs = differentiable_outputs(subject, call.results)
         return call, call.pull(cotangents(call.results, outputs), create=create)
 
@@ -72,7 +72,7 @@ def examine_second(context: RowContext, sample: Sample, values: Values) -> Findi
             def moved(at: str, each: torch.Tensor) -> torch.Tensor:
                 return each + step * direction if at == place else each
 
-            return weighted(first(replaced(values, list(values), moved), create=False)[1])
+            return weighted(first(replace_tensors(values, list(values), moved), create=False)[1])
 
         want = slope(along)
         if want is None:

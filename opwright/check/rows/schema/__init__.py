@@ -29,8 +29,8 @@ from opwright.check.rows.schema.comparisons import (
     CHANGED,
     DECLARED,
     REMOVED,
+    compare_declared,
     compatibility,
-    declared,
     place,
 )
 from opwright.kit.derive.functional import TAKEN_NAMES
@@ -101,7 +101,7 @@ def run(context: RowContext) -> None:
     context.findings += aliases(context, schema)
     context.findings += tags(context)
     if not context.findings:
-        context.findings += declared(context, schema)
+        context.findings += compare_declared(context, schema)
     context.findings += compatibility(context, schema)
 
 
@@ -111,7 +111,7 @@ def defaults(context: RowContext, schema: Any) -> Iterator[Finding]:  # noqa: AN
         if not argument.has_default_value():
             continue
         value, kind = argument.default_value, argument.real_type
-        if fits(value, kind) and not (
+        if is_fitting(value, kind) and not (
             isinstance(value, list) and argument.N not in {None, len(value)} and value
         ):
             continue
@@ -131,14 +131,14 @@ def defaults(context: RowContext, schema: Any) -> Iterator[Finding]:  # noqa: AN
         )
 
 
-def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - torch's own class
+def is_fitting(value: object, kind: Any) -> bool:  # noqa: ANN401 - torch's own class
     """Return whether a default is a value of a type."""
     match kind.kind():
         case "OptionalType":
-            return value is None or fits(value, kind.getElementType())
+            return value is None or is_fitting(value, kind.getElementType())
         case "ListType":
             element = kind.getElementType()
-            return isinstance(value, list) and all(fits(each, element) for each in value)
+            return isinstance(value, list) and all(is_fitting(each, element) for each in value)
     if value is None:
         return False
     allowed = NUMBERS.get(str(kind))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.check.finding import Kind
 from opwright.check.known.released import FILE, read_releases, release_folder
-from opwright.check.observe.registrations import neighbour, registered, schema_text
+from opwright.check.observe.registrations import find_registered, neighbour, schema_text
 from opwright.internals import jit
 from opwright.kit.declare.errors import SchemaError
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.live import dispatcher
-from opwright.kit.live.existing import comparable
+from opwright.kit.live.existing import make_comparable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.kit.declare.schema import Alias, Schema
 
-__all__ = ["CHANGED", "DECLARED", "REMOVED", "compatibility", "declared", "place"]
+__all__ = ["CHANGED", "DECLARED", "REMOVED", "compare_declared", "compatibility", "place"]
 
 DECLARED = Kind(
     "not-as-declared",
@@ -43,16 +43,16 @@ REMOVED = Kind(
 
 def place(subject: Subject) -> str:
     """Return where the schema stands: of a foreign operator, where its library defines it."""
-    return (subject.is_foreign and registered(subject.name).place) or subject.place
+    return (subject.is_foreign and find_registered(subject.name).place) or subject.place
 
 
-def declared(context: RowContext, schema: object) -> Iterator[Finding]:
+def compare_declared(context: RowContext, schema: object) -> Iterator[Finding]:
     """Find what a described operator has otherwise than its declaration says."""
     subject = context.subject
     if not subject.is_foreign or subject.facts is None:
         return
-    there = parsed(schema_text(schema), subject)
-    if there is not None and lettered(there) != lettered(subject.schema):
+    there = parse(schema_text(schema), subject)
+    if there is not None and letter_aliases(there) != letter_aliases(subject.schema):
         yield context.finding(
             DECLARED,
             expected=str(subject.schema),
@@ -61,7 +61,7 @@ def declared(context: RowContext, schema: object) -> Iterator[Finding]:
         )
 
 
-def lettered(schema: Schema) -> Schema:
+def letter_aliases(schema: Schema) -> Schema:
     """Return a schema in which spelling makes no difference: alias sets are named in order."""
     found = [each.alias for each in schema.arguments] + [each.alias for each in schema.results]
     given = [each.name for each in found if each is not None]
@@ -70,7 +70,7 @@ def lettered(schema: Schema) -> Schema:
     def named(alias: Alias | None) -> Alias | None:
         return alias and dataclasses.replace(alias, name=letters[alias.name])
 
-    plain = comparable(schema)
+    plain = make_comparable(schema)
     return dataclasses.replace(
         plain,
         arguments=tuple(dataclasses.replace(a, alias=named(a.alias)) for a in plain.arguments),
@@ -78,7 +78,7 @@ def lettered(schema: Schema) -> Schema:
     )
 
 
-def parsed(text: str, subject: Subject) -> Schema | None:
+def parse(text: str, subject: Subject) -> Schema | None:
     """Return a schema, if opwright can read it."""
     try:
         return parse_schema(text.partition("::")[2], where=subject.where)
@@ -99,7 +99,7 @@ def compatibility(context: RowContext, schema: object) -> Iterator[Finding]:
         return
     old = release.schemas.get(subject.name)
     if old is not None and not is_compatible(schema_text(schema), old, subject):
-        changes = changed(parsed(old, subject), parsed(schema_text(schema), subject))
+        changes = find_changes(parse(old, subject), parse(schema_text(schema), subject))
         yield context.finding(
             CHANGED,
             expected=f"what takes the calls of {old}, released in {release.version}",
@@ -144,21 +144,21 @@ def major(version: str) -> int:
 def is_compatible(new: str, old: str, subject: Subject) -> bool:
     """Return whether a schema takes all calls of an older one, by torch's rule."""
     parse: Any = jit.parse_schema
-    now, before = (parse(unnamed(each, subject)) for each in (new, old))
+    now, before = (parse(remove_names(each, subject)) for each in (new, old))
     compatible: bool = now.is_backward_compatible_with(before)
     return compatible
 
 
-def unnamed(text: str, subject: Subject) -> str:
+def remove_names(text: str, subject: Subject) -> str:
     """Return a schema without names of results, which callers do not see."""
-    schema = parsed(text, subject)
+    schema = parse(text, subject)
     if schema is None:
         return text
     results = tuple(dataclasses.replace(each, name=None) for each in schema.results)
     return f"{subject.namespace}::{dataclasses.replace(schema, results=results)}"
 
 
-def changed(old: Schema | None, new: Schema | None) -> Iterator[str]:
+def find_changes(old: Schema | None, new: Schema | None) -> Iterator[str]:
     """Yield what differs, for a reader."""
     if old is None or new is None:
         return

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from opwright.graph_engine.kernels.activation import p_relu_grad as unsummed_p_relu_grad
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
@@ -51,9 +51,9 @@ def soft_shrink_grad(
 def selu_grad(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
     """Gradient of Selu, from its result."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    wide = widened(outputs)
+    wide = widen(outputs)
     slope = torch.where(wide > 0, scale, wide + scale * alpha)
-    return (widened(gradients) * slope).to(gradients.dtype)
+    return (widen(gradients) * slope).to(gradients.dtype)
 
 
 @legacy_kernel("SiluGrad", source="ops-nn:activation/silu_grad/op_graph/silu_grad_proto.h")
@@ -84,11 +84,11 @@ def log_add_exp(
 ) -> torch.Tensor:
     """Logarithm of a sum of powers; a base of -1 is e."""
     factor = 1.0 if base == -1 else math.log(base)
-    first, second = (widened(each) * scale + shift for each in (x, y))
+    first, second = (widen(each) * scale + shift for each in (x, y))
     return (torch.logaddexp(first * factor, second * factor) / factor).to(x.dtype)
 
 
-def causal(x: torch.Tensor) -> torch.Tensor:
+def make_causal_mask(x: torch.Tensor) -> torch.Tensor:
     """Return a mask of what lies above the diagonal."""
     return torch.ones(x.shape[-2:], dtype=torch.bool).triu(1)
 
@@ -105,8 +105,8 @@ def scaled_masked_softmax(
     fixed_triu_mask: bool = False,
 ) -> torch.Tensor:
     """Softmax of scaled scores; those under the mask count as -10000."""
-    hidden = causal(x) if fixed_triu_mask or mask is None else mask.bool()
-    scores = (widened(x) * scale).masked_fill(hidden, -10000.0)
+    hidden = make_causal_mask(x) if fixed_triu_mask or mask is None else mask.bool()
+    scores = (widen(x) * scale).masked_fill(hidden, -10000.0)
     return scores.softmax(-1).to(x.dtype)
 
 
@@ -123,8 +123,8 @@ def scaled_masked_softmax_grad(
     fixed_triu_mask: bool = False,
 ) -> torch.Tensor:
     """Gradient of ScaledMaskedSoftmax."""
-    hidden = causal(y) if fixed_triu_mask or mask is None else mask.bool()
-    dy, wide = widened(y_grad), widened(y)
+    hidden = make_causal_mask(y) if fixed_triu_mask or mask is None else mask.bool()
+    dy, wide = widen(y_grad), widen(y)
     dx = (dy - (dy * wide).sum(-1, keepdim=True)) * wide * scale
     return dx.masked_fill(hidden, 0.0).to(y_grad.dtype)
 

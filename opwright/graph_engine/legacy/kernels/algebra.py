@@ -6,10 +6,10 @@ from typing import cast
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.graph.model import Node
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.gradient import gradients
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
-from opwright.graph_engine.model import Node
 
 aten = torch.ops.aten
 
@@ -104,7 +104,7 @@ def svd(
 def distances(x1: torch.Tensor, x2: torch.Tensor, p: float) -> torch.Tensor:
     """Return norms of differences over the last axis; p = -1 stands for the largest."""
     order = torch.inf if p < 0 else p
-    norm = torch.linalg.vector_norm(widened(x1) - widened(x2), order, -1)
+    norm = torch.linalg.vector_norm(widen(x1) - widen(x2), order, -1)
     return cast("torch.Tensor", norm.to(x1.dtype))
 
 
@@ -173,5 +173,5 @@ def lp_norm_update_v2(x: torch.Tensor, *, p: float = 2.0, epsilon: float = 1e-12
 def renorm(x: torch.Tensor, *, p: float, dim: int, maxnorm: float) -> torch.Tensor:
     """Answer by what each slice along an axis has to be multiplied."""
     others = [axis for axis in range(x.dim()) if axis != dim % x.dim()]
-    norm = torch.linalg.vector_norm(widened(x), p, others, keepdim=True)
+    norm = torch.linalg.vector_norm(widen(x), p, others, keepdim=True)
     return torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), torch.ones_like(norm))

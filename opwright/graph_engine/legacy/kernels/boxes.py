@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.graph_engine.graph.model import Node
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.gradient import gradients
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
-from opwright.graph_engine.model import Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ ZEROS_4 = (0.0, 0.0, 0.0, 0.0)
 ONES_4 = (1.0, 1.0, 1.0, 1.0)
 
 
-def centred(boxes: torch.Tensor) -> Sides:
+def center(boxes: torch.Tensor) -> Sides:
     """Return centre, width and height; both corners belong to a box."""
     x1, y1, x2, y2 = boxes.unbind(-1)
     return (x1 + x2) * 0.5, (y1 + y2) * 0.5, x2 - x1 + 1, y2 - y1 + 1
@@ -46,8 +46,8 @@ def bounding_box_encode(
     stds: list[float] = ONES_4,  # type: ignore[assignment]
 ) -> torch.Tensor:
     """Move and scale from anchors to boxes."""
-    px, py, pw, ph = centred(widened(anchor_box))
-    gx, gy, gw, gh = centred(widened(ground_truth_box))
+    px, py, pw, ph = center(widen(anchor_box))
+    gx, gy, gw, gh = center(widen(ground_truth_box))
     deltas = ((gx - px) / pw, (gy - py) / ph, (gw / pw).log(), (gh / ph).log())
     return (torch.stack(deltas, -1) - torch.tensor(means)) / torch.tensor(stds)
 
@@ -65,9 +65,9 @@ def bounding_box_decode(
     wh_ratio_clip: float = 0.016,
 ) -> torch.Tensor:
     """Undo BoundingBoxEncode, within an image of [height, width]."""
-    moved = widened(deltas) * torch.tensor(stds) + torch.tensor(means)
+    moved = widen(deltas) * torch.tensor(stds) + torch.tensor(means)
     dx, dy, dw, dh = moved.unbind(-1)
-    px, py, pw, ph = centred(widened(rois))
+    px, py, pw, ph = center(widen(rois))
     most = abs(math.log(wh_ratio_clip))
     width, height = pw * dw.clamp(-most, most).exp(), ph * dh.clamp(-most, most).exp()
     gx, gy = px + pw * dx, py + ph * dy
@@ -83,13 +83,13 @@ def bounding_box_decode(
 
 def sides(boxes: torch.Tensor, *, trans: bool) -> Sides:
     """Return left, top, right and bottom of boxes [4, n]; `trans`: they are centre and size."""
-    first, second, third, fourth = widened(boxes)
+    first, second, third, fourth = widen(boxes)
     if not trans:
         return first, second, third, fourth
     return first - third / 2, second - fourth / 2, first + third / 2, second + fourth / 2
 
 
-def paired(first: Sides, second: Sides, *, is_cross: bool) -> tuple[Sides, Sides]:
+def pair_up(first: Sides, second: Sides, *, is_cross: bool) -> tuple[Sides, Sides]:
     """Return operands for each pair: of the same place, or all."""
     if not is_cross:
         return first, second
@@ -107,16 +107,16 @@ def overlap_of(a: Sides, b: Sides) -> tuple[torch.Tensor, torch.Tensor]:
     return intersection, areas[0] + areas[1] - intersection
 
 
-def enclosing(a: Sides, b: Sides) -> tuple[torch.Tensor, torch.Tensor]:
+def enclose(a: Sides, b: Sides) -> tuple[torch.Tensor, torch.Tensor]:
     """Return width and height of the smallest box around two."""
     width = torch.maximum(a[2], b[2]) - torch.minimum(a[0], b[0])
     return width, torch.maximum(a[3], b[3]) - torch.minimum(a[1], b[1])
 
 
-def generalized(a: Sides, b: Sides) -> torch.Tensor:
+def compute_giou(a: Sides, b: Sides) -> torch.Tensor:
     """Return GIoU."""
     intersection, union = overlap_of(a, b)
-    width, height = enclosing(a, b)
+    width, height = enclose(a, b)
     hull = width * height
     return intersection / union - (hull - union) / hull
 
@@ -124,7 +124,7 @@ def generalized(a: Sides, b: Sides) -> torch.Tensor:
 def by_distance(a: Sides, b: Sides) -> torch.Tensor:
     """Return DIoU."""
     intersection, union = overlap_of(a, b)
-    width, height = enclosing(a, b)
+    width, height = enclose(a, b)
     across = (a[0] + a[2] - b[0] - b[2]).square() + (a[1] + a[3] - b[1] - b[3]).square()
     return intersection / union - across / 4 / (width.square() + height.square())
 
@@ -143,7 +143,7 @@ def complete(a: Sides, b: Sides) -> torch.Tensor:
     return by_distance(a, b) - weight * v
 
 
-def measured(
+def measure_pairs(
     formula: Callable[[Sides, Sides], torch.Tensor],
     boxes: torch.Tensor,
     others: torch.Tensor,
@@ -152,11 +152,11 @@ def measured(
     is_cross: bool,
 ) -> torch.Tensor:
     """Return a measure of pairs."""
-    pair = paired(sides(boxes, trans=trans), sides(others, trans=trans), is_cross=is_cross)
+    pair = pair_up(sides(boxes, trans=trans), sides(others, trans=trans), is_cross=is_cross)
     return formula(*pair).to(boxes.dtype)
 
 
-def measured_gradients(
+def differentiate_measure(
     formula: Callable[[Sides, Sides], torch.Tensor],
     dy: torch.Tensor,
     boxes: torch.Tensor,
@@ -168,7 +168,7 @@ def measured_gradients(
     """Return the gradients of a measure of pairs by both boxes."""
 
     def forward(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        found = measured(formula, first, second, trans=trans, is_cross=is_cross)
+        found = measure_pairs(formula, first, second, trans=trans, is_cross=is_cross)
         return found.reshape(dy.shape)
 
     first, second = gradients(forward, [boxes, others], dy)
@@ -194,7 +194,7 @@ def define_measure(
         mode: str = "iou",
     ) -> torch.Tensor:
         require_one_of("mode", mode, "iou")
-        return measured(formula, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+        return measure_pairs(formula, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
     @legacy_kernel(f"{name}Grad", source=gradient_source)
     def measure_gradients(
@@ -207,13 +207,13 @@ def define_measure(
         mode: str = "iou",
     ) -> Two:
         require_one_of("mode", mode, "iou")
-        return measured_gradients(formula, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+        return differentiate_measure(formula, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
 # Overlap, less what the smallest box around both leaves free.
 define_measure(
     "GIoU",
-    generalized,
+    compute_giou,
     source="torch_npu:_op_plugin_docs.py:npu_giou",
     gradient_source="ops-cv:objdetect/g_io_u_grad/op_graph/g_io_u_grad_proto.h",
 )
@@ -239,8 +239,8 @@ def ciou(
     """DIoU, less a difference of the ratios of sides; and the difference of their angles."""
     del atan_sub_flag
     require_one_of("mode", mode, "iou")
-    angle = measured(angle_of, bboxes, gtboxes, trans=trans, is_cross=is_cross)
-    return measured(complete, bboxes, gtboxes, trans=trans, is_cross=is_cross), angle
+    angle = measure_pairs(angle_of, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+    return measure_pairs(complete, bboxes, gtboxes, trans=trans, is_cross=is_cross), angle
 
 
 @legacy_kernel("CIoUGrad", source="inferred")
@@ -257,7 +257,7 @@ def ciou_grad(
     """Gradients of CIoU."""
     del atan_sub
     require_one_of("mode", mode, "iou")
-    return measured_gradients(complete, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+    return differentiate_measure(complete, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
 @legacy_kernel("Iou", source="graphengine:third_party/fwkacllib/inc/ops/nn_detect_ops.h")
@@ -276,19 +276,19 @@ def iou(
     if aligned or mode not in ("iou", "iof"):
         message = f"mode '{mode}' with aligned={aligned} is not available"
         raise NotImplementedError(message)
-    first, second = (sides(widened(each).t(), trans=False) for each in (bboxes, gtboxes))
-    a, b = paired(first, second, is_cross=True)
+    first, second = (sides(widen(each).t(), trans=False) for each in (bboxes, gtboxes))
+    a, b = pair_up(first, second, is_cross=True)
     intersection, _ = overlap_of(a, b)
     own, area = ((each[2] - each[0] + eps) * (each[3] - each[1] + eps) for each in (a, b))
     divisor = own + area - intersection if mode == "iou" else area.expand_as(intersection)
     return (intersection / divisor).to(bboxes.dtype)
 
 
-def suppressed(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
+def suppress(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
     """Return which boxes are kept: those that no kept box before them covers too much."""
     left, top, right, bottom = boxes.unbind(-1)
     corners = (left, top, right, bottom)
-    intersection, union = overlap_of(*paired(corners, corners, is_cross=True))
+    intersection, union = overlap_of(*pair_up(corners, corners, is_cross=True))
     covers = (intersection / union) > threshold
     keep = torch.ones(len(boxes), dtype=torch.bool)
     for index in range(len(boxes)):
@@ -300,7 +300,7 @@ def suppressed(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
 @legacy_kernel("NMSWithMask", source="ops-cv:image/nms_with_mask/op_graph/nms_with_mask_proto.h")
 def nms_with_mask(box_scores: torch.Tensor, *, iou_threshold: float = 0.5) -> Three:
     """Answer boxes with their scores, their places, and which of them are kept, in order."""
-    keep = suppressed(widened(box_scores[:, :4]), iou_threshold)
+    keep = suppress(widen(box_scores[:, :4]), iou_threshold)
     return box_scores[:, :5], torch.arange(len(keep), dtype=torch.int32), keep.to(torch.uint8)
 
 
@@ -321,9 +321,9 @@ def non_max_suppression_v4(
     del pad_to_max_output_size
     order = scores.argsort(descending=True, stable=True)
     order = order[scores[order] > score_threshold.flatten()[0]]
-    x1, y1, x2, y2 = widened(boxes)[order].unbind(-1)
+    x1, y1, x2, y2 = widen(boxes)[order].unbind(-1)
     corners = [torch.minimum(x1, x2), torch.minimum(y1, y2), torch.maximum(x1, x2)]
-    keep = suppressed(
+    keep = suppress(
         torch.stack([*corners, torch.maximum(y1, y2)], -1), float(iou_threshold.flatten()[0])
     )
     chosen = order[keep][:max_output_size].to(torch.int32)

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.pooling import even
+from opwright.graph_engine.kernels.pooling import pair_padding
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
@@ -50,7 +50,7 @@ def depthwise_conv_2d(
         raise NotImplementedError(message)
     groups = x.shape[1]
     weight = own_channels(filter, groups)
-    where = (pair(strides), even(pads), pair(dilations), groups)
+    where = (pair(strides), pair_padding(pads), pair(dilations), groups)
     return functional.conv2d(x, weight, bias, *where)
 
 
@@ -87,7 +87,7 @@ def depthwise_conv_2d_backprop_input(
     require_one_of("data_format", data_format, "NCHW")
     x = out_backprop.new_zeros(input_size)
     weight = own_channels(filter, input_size[1])
-    where = (pair(strides), even(pads), pair(dilations))
+    where = (pair(strides), pair_padding(pads), pair(dilations))
     return backward(out_backprop, x, weight, where, [True, False])[0]
 
 
@@ -108,7 +108,7 @@ def depthwise_conv_2d_backprop_filter(
     """Gradient of DepthwiseConv2D by the filter."""
     require_one_of("data_format", data_format, "NCHW")
     shape = own_channels(torch.empty(filter_size, device="meta"), input.shape[1]).shape
-    where = (pair(strides), even(pads), pair(dilations))
+    where = (pair(strides), pair_padding(pads), pair(dilations))
     weight = out_backprop.new_zeros(shape)
     found = backward(out_backprop, input, weight, where, [False, True])[1]
     if list(shape) == filter_size:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
+from opwright.graph_engine.tensors.dtypes import from_runtime
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 

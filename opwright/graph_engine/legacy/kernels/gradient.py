@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["gradients"]
 
 
-def listed(given: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def make_list(given: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Return tensors as a list."""
     return [given] if isinstance(given, torch.Tensor) else list(given)
 
@@ -28,7 +28,7 @@ def gradients(
         results = function(*leaves)
     found = cast(
         "tuple[torch.Tensor | None, ...]",
-        torch.autograd.grad(listed(results), leaves, listed(outer), allow_unused=True),
+        torch.autograd.grad(make_list(results), leaves, make_list(outer), allow_unused=True),
     )
     return tuple(
         torch.zeros_like(leaf) if grad is None else grad

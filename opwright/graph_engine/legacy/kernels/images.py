@@ -24,7 +24,7 @@ RESIZES = {
 ALIGNED = "align_corners"
 
 
-def resized(
+def resize_image(
     x: torch.Tensor, sizes: list[int], scales: list[float], mode: str, transformation: str
 ) -> torch.Tensor:
     """Return an image of another size; `mode` is ONNX's name of the interpolation.
@@ -86,7 +86,7 @@ def resize_d(
         extrapolation_value=extrapolation_value,
     )
     image = image_like(x, len(sizes))
-    return resized(image, sizes, scales, mode, coordinate_transformation_mode)
+    return resize_image(image, sizes, scales, mode, coordinate_transformation_mode)
 
 
 @legacy_kernel(
@@ -122,7 +122,7 @@ def resize_grad_d(
     outer = image_like(grads, count).contiguous()
     sizes = list(outer.shape[2:])
     (found,) = gradients(
-        lambda x: resized(x, sizes, scales, mode, coordinate_transformation_mode),
+        lambda x: resize_image(x, sizes, scales, mode, coordinate_transformation_mode),
         [grads.new_zeros(original_size)],
         outer,
     )
@@ -156,7 +156,7 @@ def resize(
     if sizes is None:
         message = "scales without sizes are not available"
         raise NotImplementedError(message)
-    return resized(x, sizes[2:], [], mode, coordinate_transformation_mode)
+    return resize_image(x, sizes[2:], [], mode, coordinate_transformation_mode)
 
 
 @legacy_kernel(

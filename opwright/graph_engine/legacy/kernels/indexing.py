@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
+from opwright.graph_engine.graph.model import Node
 from opwright.graph_engine.kernels.indexing import embedding_bag as bags_of
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
-from opwright.graph_engine.model import Node
 
 Two = tuple[torch.Tensor, torch.Tensor]
 

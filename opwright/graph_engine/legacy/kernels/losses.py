@@ -28,7 +28,7 @@ def share_of(reduction: str, loss: torch.Tensor) -> int:
     return loss.shape[0] if reduction == "batchmean" and loss.dim() else 1
 
 
-def reduced(loss: torch.Tensor, reduction: str) -> torch.Tensor:
+def reduce(loss: torch.Tensor, reduction: str) -> torch.Tensor:
     """Return what a reduction makes of the losses of elements."""
     if reduction == "none":
         return loss
@@ -63,7 +63,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> torch.Tensor:
     """Cross entropy of probabilities."""
-    return reduced(functional.binary_cross_entropy(x, y, weight, reduction="none"), reduction)
+    return reduce(functional.binary_cross_entropy(x, y, weight, reduction="none"), reduction)
 
 
 @legacy_kernel(
@@ -100,7 +100,7 @@ def sigmoid_cross_entropy_with_logits_v2(
     loss = functional.binary_cross_entropy_with_logits(
         predict, target, weight, reduction="none", pos_weight=pos_weight
     )
-    return reduced(loss, reduction)
+    return reduce(loss, reduction)
 
 
 @legacy_kernel(
@@ -133,7 +133,7 @@ def kl_div(
     x: torch.Tensor, target: torch.Tensor, *, reduction: str, log_target: bool = False
 ) -> torch.Tensor:
     """Kullback-Leibler divergence of log-probabilities."""
-    return reduced(functional.kl_div(x, target, reduction="none", log_target=log_target), reduction)
+    return reduce(functional.kl_div(x, target, reduction="none", log_target=log_target), reduction)
 
 
 @legacy_kernel(
@@ -161,7 +161,7 @@ def lp_loss(
 ) -> torch.Tensor:
     """Powers of differences; only the first is available."""
     require_one_of("p", p, 1)
-    return reduced((predict - label).abs(), reduction)
+    return reduce((predict - label).abs(), reduction)
 
 
 @legacy_kernel("L1LossGrad", source="ops-nn:loss/l1_loss_grad/op_graph/l1_loss_grad_proto.h")
@@ -184,7 +184,7 @@ def smooth_l1_loss_v2(
     predict: torch.Tensor, label: torch.Tensor, *, sigma: float = 1.0, reduction: str = "mean"
 ) -> torch.Tensor:
     """Distances, squared below sigma."""
-    return reduced(smooth_l1(predict, label, sigma), reduction)
+    return reduce(smooth_l1(predict, label, sigma), reduction)
 
 
 @legacy_kernel(
@@ -213,7 +213,7 @@ def soft_margin_loss(
     input_x: torch.Tensor, input_y: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
     """Logistic loss of two classes."""
-    return reduced(soft_margin(input_x, input_y), reduction)
+    return reduce(soft_margin(input_x, input_y), reduction)
 
 
 @legacy_kernel(

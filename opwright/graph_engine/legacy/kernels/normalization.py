@@ -12,7 +12,7 @@ from opwright.graph_engine.kernels.batch_normalization import (
     channels,
     other_axes,
 )
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
@@ -27,7 +27,7 @@ Four = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 def bn_training_reduce(x: torch.Tensor, *, epsilon: float = 0.0) -> Two:
     """Sum of each channel, and of its squares."""
     del epsilon
-    wide = widened(x)
+    wide = widen(x)
     return wide.sum(other_axes(x)), wide.square().sum(other_axes(x))
 
 
@@ -51,10 +51,10 @@ def bn_training_update(
     """
     del sum, square_sum  # the difference of sums would cost digits
     count = math.prod(x.shape[axis] for axis in other_axes(x))
-    wide = widened(x)
+    wide = widen(x)
     batch_variance, batch_mean = torch.var_mean(wide, other_axes(x), correction=0)
     normalized = (wide - channels(batch_mean, x)) * channels((batch_variance + epsilon).rsqrt(), x)
-    y = normalized * channels(widened(scale), x) + channels(widened(offset), x)
+    y = normalized * channels(widen(scale), x) + channels(widen(offset), x)
     unbiased = batch_variance * (count / max(count - 1, 1))
     moved_mean = mean + (batch_mean - mean) * factor
     moved_variance = variance + (unbiased - variance) * factor
@@ -73,13 +73,13 @@ def layer_norm_gradients(
     shape = list(gamma.shape)
     rows = [*x.shape[: x.dim() - gamma.dim()], *[1] * gamma.dim()]
     results = aten.native_layer_norm_backward(
-        widened(dy),
-        widened(x),
+        widen(dy),
+        widen(x),
         shape,
-        widened(mean).reshape(rows),
-        widened(rstd).reshape(rows),
-        widened(gamma),
-        torch.zeros_like(widened(gamma)),
+        widen(mean).reshape(rows),
+        widen(rstd).reshape(rows),
+        widen(gamma),
+        torch.zeros_like(widen(gamma)),
         [True, True, True],
     )
     return cast("Three", tuple(results))
@@ -114,8 +114,8 @@ def add_layer_norm(
 ) -> Four:
     """Normalize a sum; also mean, reciprocal deviation and the sum."""
     del additional_output
-    x = widened(x1) + widened(x2)
-    y, mean, rstd = aten.native_layer_norm(x, gamma.shape, widened(gamma), widened(beta), epsilon)
+    x = widen(x1) + widen(x2)
+    y, mean, rstd = aten.native_layer_norm(x, gamma.shape, widen(gamma), widen(beta), epsilon)
     return y.to(x1.dtype), mean, rstd, x.to(x1.dtype)
 
 
@@ -133,7 +133,7 @@ def add_layer_norm_grad(
     dsum: torch.Tensor | None = None,
 ) -> Three:
     """Gradients of AddLayerNorm by each summand, gamma and beta."""
-    x = widened(x1) + widened(x2)
+    x = widen(x1) + widen(x2)
     dx, dgamma, dbeta = layer_norm_gradients(dy, x, mean, rstd, gamma)
     total = dx if dsum is None else dx + dsum
     return total.to(x1.dtype), dgamma, dbeta
@@ -144,7 +144,7 @@ def deep_norm_of(
 ) -> torch.Tensor:
     """Return alpha * x + gx, to be normalized."""
     del beta, gamma
-    return widened(x) * alpha + widened(gx)
+    return widen(x) * alpha + widen(gx)
 
 
 @legacy_kernel("DeepNorm", source="ops-nn:norm/deep_norm/op_graph/deep_norm_proto.h")
@@ -159,9 +159,7 @@ def deep_norm(
 ) -> Three:
     """Normalize alpha * x + gx; mean and reciprocal deviation come first."""
     total = deep_norm_of(x, gx, beta, gamma, alpha)
-    y, mean, rstd = aten.native_layer_norm(
-        total, gamma.shape, widened(gamma), widened(beta), epsilon
-    )
+    y, mean, rstd = aten.native_layer_norm(total, gamma.shape, widen(gamma), widen(beta), epsilon)
     return mean, rstd, y.to(x.dtype)
 
 

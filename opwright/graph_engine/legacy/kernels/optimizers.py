@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -14,12 +14,12 @@ def moments(
     m: torch.Tensor, v: torch.Tensor, grad: torch.Tensor, beta1: torch.Tensor, beta2: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the moved averages of the gradient and of its square."""
-    wide = widened(grad)
-    first = widened(m) * beta1 + wide * (1 - beta1)
-    return first, widened(v) * beta2 + wide.square() * (1 - beta2)
+    wide = widen(grad)
+    first = widen(m) * beta1 + wide * (1 - beta1)
+    return first, widen(v) * beta2 + wide.square() * (1 - beta2)
 
 
-def written(targets: Three, values: Three) -> Three:
+def write(targets: Three, values: Three) -> Three:
     """Write values where targets lie."""
     for target, value in zip(targets, values, strict=True):
         target.copy_(value)
@@ -47,9 +47,9 @@ def apply_adam_d(
     del use_locking
     first, second = moments(m, v, grad, beta1, beta2)
     rate = lr * (1 - beta2_power).sqrt() / (1 - beta1_power)
-    slope = first * beta1 + widened(grad) * (1 - beta1) if use_nesterov else first
-    moved = widened(var) - rate * slope / (second.sqrt() + epsilon)
-    return written((var, m, v), (moved, first, second))
+    slope = first * beta1 + widen(grad) * (1 - beta1) if use_nesterov else first
+    moved = widen(var) - rate * slope / (second.sqrt() + epsilon)
+    return write((var, m, v), (moved, first, second))
 
 
 @legacy_kernel("ApplyAdamW", source="ops-nn:optim/apply_adam_w/op_graph/apply_adam_w_proto.h")
@@ -76,12 +76,12 @@ def apply_adam_w(
     powers1, powers2 = beta1_power * beta1, beta2_power * beta2
     bound = second
     if amsgrad and max_grad_norm is not None:
-        bound = torch.maximum(widened(max_grad_norm), second)
+        bound = torch.maximum(widen(max_grad_norm), second)
         max_grad_norm.copy_(bound)
     denominator = (bound / (1 - powers2)).sqrt() + epsilon
-    decayed = widened(var) * (1 - lr * weight_decay)
+    decayed = widen(var) * (1 - lr * weight_decay)
     moved = decayed - lr / (1 - powers1) * first / denominator
-    return written((var, m, v), (moved, first, second))
+    return write((var, m, v), (moved, first, second))
 
 
 @legacy_kernel("ApplyAdamV2", source="torch_npu:_op_plugin_docs.py:npu_bert_apply_adam")
@@ -106,12 +106,12 @@ def apply_adam_v2(
         message = f"adam_mode '{adam_mode}' is not available; available are adam, mbart_adam"
         raise NotImplementedError(message)
     ratio = global_grad_norm / max_grad_norm
-    clipped = widened(grad) / torch.where(ratio > 1, ratio, torch.ones_like(ratio))
+    clipped = widen(grad) / torch.where(ratio > 1, ratio, torch.ones_like(ratio))
     first, second = moments(m, v, clipped, beta1, beta2)
-    decay = widened(var) * weight_decay
+    decay = widen(var) * weight_decay
     update = first / (second.sqrt() + epsilon)
     if adam_mode == "adam":
-        moved = widened(var) - lr * (update + decay)
+        moved = widen(var) - lr * (update + decay)
     else:
-        moved = widened(var) - (lr if step_size is None else step_size) * update - lr * decay
-    return written((var, m, v), (moved, first, second))
+        moved = widen(var) - (lr if step_size is None else step_size) * update - lr * decay
+    return write((var, m, v), (moved, first, second))

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.pooling import even
+from opwright.graph_engine.kernels.pooling import pair_padding
 from opwright.graph_engine.legacy.kernels.gradient import gradients
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
@@ -150,7 +150,7 @@ def average(
         x,
         spatial(ksize),
         spatial(strides),
-        even(pads),
+        pair_padding(pads),
         ceil_mode=ceil_mode,
         count_include_pad=include_pad,
         divisor_override=divisor or None,
@@ -200,7 +200,7 @@ def avg_pool_3d_grad(
     return gradients(forward, [grads.new_zeros(orig_input_shape)], grads)[0]
 
 
-def largest(
+def find_largest(
     x: torch.Tensor, ksize: list[int], strides: list[int], pads: list[int], dilation: list[int]
 ) -> torch.Tensor:
     """Return the largest of windows; `pads` are before and after each axis."""
@@ -224,7 +224,7 @@ def max_pool_3d(
     """Largest of each window of a volume."""
     del padding, ceil_mode  # the padding behind has been enlarged
     require_one_of("data_format", data_format, "NCDHW")
-    return largest(x, spatial(ksize), spatial(strides), pads, spatial(dilation))
+    return find_largest(x, spatial(ksize), spatial(strides), pads, spatial(dilation))
 
 
 @legacy_kernel(
@@ -246,6 +246,6 @@ def max_pool_3d_grad(
     require_one_of("data_format", data_format, "NCDHW")
 
     def forward(x: torch.Tensor) -> torch.Tensor:
-        return largest(x, spatial(ksize), spatial(strides), pads, [1, 1, 1])
+        return find_largest(x, spatial(ksize), spatial(strides), pads, [1, 1, 1])
 
     return gradients(forward, [orig_x], grads)[0]

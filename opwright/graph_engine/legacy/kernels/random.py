@@ -11,9 +11,9 @@ from collections import Counter
 
 import torch
 
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.graph.model import Node
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
-from opwright.graph_engine.model import Node
 
 Two = tuple[torch.Tensor, torch.Tensor]
 
@@ -40,10 +40,10 @@ def drop_out_gen_mask_v3(
     return (numbers < prob.float()).to(torch.uint8)
 
 
-def dropped(x: torch.Tensor, mask: torch.Tensor, keep: torch.Tensor | float) -> torch.Tensor:
+def drop(x: torch.Tensor, mask: torch.Tensor, keep: torch.Tensor | float) -> torch.Tensor:
     """Return what is kept, enlarged."""
     kept = mask.reshape(-1)[: x.numel()].reshape(x.shape)
-    return widened(x) * kept / keep
+    return widen(x) * kept / keep
 
 
 @legacy_kernel(
@@ -54,7 +54,7 @@ def drop_out_do_mask_v3(
     x: torch.Tensor, mask: torch.Tensor, keep_prob: torch.Tensor
 ) -> torch.Tensor:
     """Drop elements with a mask of bytes."""
-    return dropped(x, mask, widened(keep_prob)).to(x.dtype)
+    return drop(x, mask, widen(keep_prob)).to(x.dtype)
 
 
 @legacy_kernel(
@@ -71,8 +71,8 @@ def axpy_with_softmax_and_drop_out_do_mask(
     axis: list[int] = (-1,),  # type: ignore[assignment]
 ) -> Two:
     """Softmax of x1 + alpha * x2, and the same with dropout."""
-    y = (widened(x1) + alpha * widened(x2)).softmax(axis[0])
-    return y.to(x1.dtype), dropped(y, mask, input_keep_prob).to(x1.dtype)
+    y = (widen(x1) + alpha * widen(x2)).softmax(axis[0])
+    return y.to(x1.dtype), drop(y, mask, input_keep_prob).to(x1.dtype)
 
 
 @legacy_kernel(
@@ -89,7 +89,7 @@ def dropout_with_muls_and_softmax_grad(
     axes: list[int] = (-1,),  # type: ignore[assignment]
 ) -> torch.Tensor:
     """Gradient of AxpyWithSoftmaxAndDropOutDoMask by x2."""
-    grad, y = dropped(y_grad, mask, input_keep_prob), widened(softmax_output)
+    grad, y = drop(y_grad, mask, input_keep_prob), widen(softmax_output)
     inner = (grad - (grad * y).sum(axes[0], keepdim=True)) * y
     return (inner * alpha).to(y_grad.dtype)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def state(given: torch.Tensor | None, x: torch.Tensor, hidden: int) -> torch.Ten
     """Return an initial state [batch, hidden]."""
     if given is None:
         return torch.zeros(x.shape[1], hidden)
-    return widened(given).reshape(x.shape[1], hidden)
+    return widen(given).reshape(x.shape[1], hidden)
 
 
-def kept(
+def hold_ended(
     mask: torch.Tensor | None, step: int, new: torch.Tensor, old: torch.Tensor
 ) -> torch.Tensor:
     """Return the new state where a sequence goes on, the old one where it has ended."""
@@ -59,7 +59,7 @@ def cut(mask: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
     return values if mask is None else values * mask
 
 
-def ordered(gates: torch.Tensor, order: str) -> list[torch.Tensor]:
+def split_gates(gates: torch.Tensor, order: str) -> list[torch.Tensor]:
     """Split into input, candidate, forget and output gate."""
     require_one_of("gate_order", order, IJFO, IFJO)
     parts = gates.chunk(4, -1)
@@ -103,25 +103,25 @@ def dynamic_rnn(
 ) -> Tensors:
     """Answer results, states, and the gates that the gradient needs."""
     plain(cell_clip, use_peephole=use_peephole, num_proj=num_proj)
-    wide, hidden, mask = widened(x), w.shape[1] // 4, sequence_mask(seq_length, x)
+    wide, hidden, mask = widen(x), w.shape[1] // 4, sequence_mask(seq_length, x)
     h, c = state(init_h, x, hidden), state(init_c, x, hidden)
-    by_input, by_state = widened(w)[: x.shape[2]], widened(w)[x.shape[2] :]
-    from_input = wide @ by_input + widened(b)
+    by_input, by_state = widen(w)[: x.shape[2]], widen(w)[x.shape[2] :]
+    from_input = wide @ by_input + widen(b)
     kinds = ("y", "h", "c", "i", "j", "f", "o", "tanhc")
     made = {kind: torch.empty(*x.shape[:2], hidden) for kind in kinds}
     for step in steps(x, direction):
-        i, j, f, o = ordered(from_input[step] + h @ by_state, gate_order)
+        i, j, f, o = split_gates(from_input[step] + h @ by_state, gate_order)
         i, j, f, o = i.sigmoid(), j.tanh(), (f + forget_bias).sigmoid(), o.sigmoid()
-        c = kept(mask, step, f * c + i * j, c)
+        c = hold_ended(mask, step, f * c + i * j, c)
         squashed = c.tanh()
-        h = kept(mask, step, o * squashed, h)
+        h = hold_ended(mask, step, o * squashed, h)
         for kind, value in zip(kinds, (h, h, c, i, j, f, o, squashed), strict=True):
             made[kind][step] = value
     made["y"] = cut(mask, made["y"])
     return tuple(made[kind].to(x.dtype) for kind in kinds)
 
 
-def before(states: torch.Tensor, first: torch.Tensor, direction: str) -> torch.Tensor:
+def shift_states(states: torch.Tensor, first: torch.Tensor, direction: str) -> torch.Tensor:
     """Return the states as they were before each step."""
     if direction == "UNIDIRECTIONAL":
         return torch.cat([first.unsqueeze(0), states[:-1]])
@@ -168,12 +168,12 @@ def dynamic_rnn_grad(
     require_no_mask(mask)
     plain(cell_clip, use_peephole=use_peephole, num_proj=num_proj)
     hidden, valid = w.shape[1] // 4, sequence_mask(seq_length, x)
-    gates = [widened(each) for each in (i, j, f, o)]
-    squashed, weight = widened(tanhct), widened(w)
-    h_before = before(widened(h), state(init_h, x, hidden), direction)
-    c_before = before(widened(c), state(init_c, x, hidden), direction)
+    gates = [widen(each) for each in (i, j, f, o)]
+    squashed, weight = widen(tanhct), widen(w)
+    h_before = shift_states(widen(h), state(init_h, x, hidden), direction)
+    c_before = shift_states(widen(c), state(init_c, x, hidden), direction)
     next_h, next_c = state(dh, x, hidden), state(dc, x, hidden)
-    from_y = cut(valid, widened(dy))
+    from_y = cut(valid, widen(dy))
     by_gates = torch.empty(*x.shape[:2], 4 * hidden)
     for step in reversed([*steps(x, direction)]):
         into, candidate, forget, output = (each[step] for each in gates)
@@ -188,9 +188,9 @@ def dynamic_rnn_grad(
         by_step = torch.cat([by_kind[gate] for gate in gate_order], -1)
         by_step = by_step if valid is None else by_step * valid[step]
         by_gates[step] = by_step
-        next_h = kept(valid, step, by_step @ weight[x.shape[2] :].t(), next_h)
-        next_c = kept(valid, step, by_c * forget, next_c)
-    by_w = flat_product(torch.cat([widened(x), h_before], -1), by_gates)
+        next_h = hold_ended(valid, step, by_step @ weight[x.shape[2] :].t(), next_h)
+        next_c = hold_ended(valid, step, by_c * forget, next_c)
+    by_w = flat_product(torch.cat([widen(x), h_before], -1), by_gates)
     by_x = by_gates @ weight[: x.shape[2]].t()
     results = (by_w, by_gates.sum((0, 1)), by_x, next_h, next_c)
     return tuple(each.to(x.dtype) for each in results)
@@ -229,9 +229,9 @@ def dynamic_gru(
     hidden, mask = weight_hidden.shape[0], sequence_mask(seq_length, x)
     h = state(init_h, x, hidden)
     nothing = torch.zeros(())
-    from_input = widened(x) @ widened(weight_input)
-    from_input = from_input + (nothing if bias_input is None else widened(bias_input))
-    bias, weight = nothing if bias_hidden is None else widened(bias_hidden), widened(weight_hidden)
+    from_input = widen(x) @ widen(weight_input)
+    from_input = from_input + (nothing if bias_input is None else widen(bias_input))
+    bias, weight = nothing if bias_hidden is None else widen(bias_hidden), widen(weight_hidden)
     kinds = ("y", "h", "update", "reset", "new", "hidden_new")
     made = {kind: torch.empty(*x.shape[:2], hidden) for kind in kinds}
     for step in steps(x, direction):
@@ -239,7 +239,7 @@ def dynamic_gru(
         reset_h, update_h, hidden_new = gru_gates(h @ weight + bias, gate_order)
         reset, update = (reset + reset_h).sigmoid(), (update + update_h).sigmoid()
         new = (new + reset * hidden_new).tanh()
-        h = kept(mask, step, (1 - update) * new + update * h, h)
+        h = hold_ended(mask, step, (1 - update) * new + update * h, h)
         for kind, value in zip(kinds, (h, h, update, reset, new, hidden_new), strict=True):
             made[kind][step] = value
     made["y"] = cut(mask, made["y"])
@@ -274,10 +274,10 @@ def dynamic_gru_grad(
     require_no_mask(mask)
     plain(cell_clip, num_proj=num_proj, reset_after=reset_after)
     hidden, valid = weight_hidden.shape[0], sequence_mask(seq_length, x)
-    gates = [widened(each) for each in (reset, update, new, hidden_new)]
-    h_before = before(widened(h), state(init_h, x, hidden), direction)
-    from_y, next_h = cut(valid, widened(dy)), state(dh, x, hidden)
-    weight, places = widened(weight_hidden), gru_places(gate_order)
+    gates = [widen(each) for each in (reset, update, new, hidden_new)]
+    h_before = shift_states(widen(h), state(init_h, x, hidden), direction)
+    from_y, next_h = cut(valid, widen(dy)), state(dh, x, hidden)
+    weight, places = widen(weight_hidden), gru_places(gate_order)
     by_input = torch.empty(*x.shape[:2], 3 * hidden)
     by_state = torch.empty_like(by_input)
     for step in reversed([*steps(x, direction)]):
@@ -292,13 +292,13 @@ def dynamic_gru_grad(
         if valid is not None:
             by_input[step] *= valid[step]
             by_state[step] *= valid[step]
-        next_h = kept(valid, step, by_state[step] @ weight.t() + by_h * z, next_h)
+        next_h = hold_ended(valid, step, by_state[step] @ weight.t() + by_h * z, next_h)
     results = (
-        flat_product(widened(x), by_input),
+        flat_product(widen(x), by_input),
         flat_product(h_before, by_state),
         by_input.sum((0, 1)),
         by_state.sum((0, 1)),
-        by_input @ widened(weight_input).t(),
+        by_input @ widen(weight_input).t(),
         next_h,
     )
     return tuple(each.to(x.dtype) for each in results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.gradient import gradients
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
@@ -26,7 +26,7 @@ def at_points(x: torch.Tensor, row: torch.Tensor, column: torch.Tensor) -> torch
     return flat.gather(2, index) * inside.flatten(2).unsqueeze(-1)
 
 
-def sampled(
+def sample(
     x: torch.Tensor,
     offsets: torch.Tensor,
     *,
@@ -42,12 +42,12 @@ def sampled(
     _, rows, columns, _ = offsets.shape
     kh, kw = ksize
     parts = 3 if modulated else 2
-    split = widened(offsets).reshape(batch, rows, columns, parts, groups, kh, kw)
+    split = widen(offsets).reshape(batch, rows, columns, parts, groups, kh, kw)
     split = split.permute(3, 0, 4, 1, 5, 2, 6)  # part, n, group, oh, kh, ow, kw
     right = base_points(columns, kw, strides[2], pads[2], dilations[2])
     down = base_points(rows, kh, strides[1], pads[0], dilations[1]).view(rows, kh, 1, 1)
     column, row = split[0] + right, split[1] + down
-    groups_x = widened(x).reshape(*x.shape[:3], groups, channels // groups).permute(0, 3, 1, 2, 4)
+    groups_x = widen(x).reshape(*x.shape[:3], groups, channels // groups).permute(0, 3, 1, 2, 4)
     left, top = column.floor(), row.floor()
     result = torch.zeros(())
     for dy in (0, 1):
@@ -77,7 +77,7 @@ def deformable_offsets(
 ) -> torch.Tensor:
     """Pixels that a deformable convolution multiplies, side by side."""
     require_one_of("data_format", data_format, "NHWC")
-    return sampled(
+    return sample(
         x,
         offsets,
         strides=strides,
@@ -110,7 +110,7 @@ def deformable_offsets_grad(
     require_one_of("data_format", data_format, "NHWC")
 
     def function(pixels: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        return sampled(
+        return sample(
             pixels,
             places,
             strides=strides,
@@ -121,4 +121,4 @@ def deformable_offsets_grad(
             modulated=modulated,
         )
 
-    return gradients(function, (x, offsets), widened(grad))
+    return gradients(function, (x, offsets), widen(grad))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opwright.graph_engine.kernels.available import require_one_of
-from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.kernels.precision import widen
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 SHARED_AXES = {"per_feature": (2,), "all_features": (1, 2)}
@@ -22,7 +22,7 @@ def normalize_batch(
     """Normalise [batch, features, steps] by mean and deviation of the steps that count."""
     require_one_of("normalize_type", normalize_type, *SHARED_AXES)
     axes = SHARED_AXES[normalize_type]
-    wide = widened(input_x)
+    wide = widen(input_x)
     counts = (torch.arange(wide.shape[2]) < seq_len.view(-1, 1, 1)).expand_as(wide)
     number = counts.sum(axes, keepdim=True)
     mean = (wide * counts).sum(axes, keepdim=True) / number

@@ -72,7 +72,7 @@ def checks(facts: OperatorFacts, scope: Scope, operator: str, *, where: str) -> 
             statement = block([f"if ({' && '.join(conditions)}) {{"], statement)
         lines += statement
     for check in facts.checks:
-        lines += only_if_given(check_lines(check, scope, operator), check, scope)
+        lines += guard_optional(check_lines(check, scope, operator), check, scope)
     return lines
 
 
@@ -99,7 +99,7 @@ def is_given(name: str, scope: Scope) -> str | None:
     return f"{safe(name)}.has_value()" if argument.type.optional else None
 
 
-def only_if_given(lines: Sequence[str], check: Check, scope: Scope) -> list[str]:
+def guard_optional(lines: Sequence[str], check: Check, scope: Scope) -> list[str]:
     """Return statements that run only where the optional tensors that they use are given."""
     optional = sorted(
         name
@@ -123,7 +123,7 @@ def check_lines(check: Check, scope: Scope, operator: str) -> list[str]:
             values = [rank]
         case SizeCheck():
             actual, expected = size(Dim(check.tensor, check.axis), scope), size(check.size, scope)
-            condition = compared(actual, "==", expected)
+            condition = write_comparison(actual, "==", expected)
             values = [actual.text, expected.text]
         case SpanCheck():
             spans = [span(each, scope) for each in (check.span, check.other)]
@@ -131,7 +131,7 @@ def check_lines(check: Check, scope: Scope, operator: str) -> list[str]:
             values = spans if scope.symbolic else [f"text({each})" for each in spans]
         case ValueCheck():
             left, right = size(check.left, scope), size(check.right, scope)
-            condition = compared(left, check.comparison, right)
+            condition = write_comparison(left, check.comparison, right)
             values = [left.text, right.text]
         case MemberCheck():
             argument = scope.argument(check.argument)
@@ -154,7 +154,7 @@ def require(
     return flow(macro, [condition, *parts], ");")
 
 
-def compared(left: Value, comparison: Comparison, right: Value) -> str:
+def write_comparison(left: Value, comparison: Comparison, right: Value) -> str:
     """Return a comparison; of sizes, one that a graph with dynamic shapes carries."""
     if "size" not in {left.kind, right.kind}:
         return f"{left.operand} {comparison} {right.operand}"

@@ -9,8 +9,8 @@ from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import registrations, tensor_arguments
-from opwright.kit.emit.cpp.types import declared
-from opwright.kit.emit.cpp.units import mutating, namespaced
+from opwright.kit.emit.cpp.types import declare
+from opwright.kit.emit.cpp.units import list_mutating, write_namespaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def functionalization_unit(
     by_name
         All operators of the set, among them the twins.
     """
-    with_twin = [code for code in mutating(codes) if code.facts.functional_twin in by_name]
+    with_twin = [code for code in list_mutating(codes) if code.facts.functional_twin in by_name]
     if not with_twin:
         return None
     inner = [
@@ -49,7 +49,9 @@ def functionalization_unit(
         "",
         '#include "handles.h"',
     ]
-    return namespaced(namespace, head, inner, registrations(namespace, "Functionalize", entries))
+    return write_namespaced(
+        namespace, head, inner, registrations(namespace, "Functionalize", entries)
+    )
 
 
 def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
@@ -58,7 +60,7 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
     mutated = [safe(argument.name) for argument in code.facts.schema.mutated]
     plain = {name: names.fresh(f"plain_{safe(name)}") for name in tensor_arguments(code.facts)}
     guard = f"const at::AutoDispatchSkipFunctionalize {names.fresh('guard')};"
-    body = [*not_functional(code, mutated, guard), *unwrap(code, plain)]
+    body = [*write_not_functional(code, mutated, guard), *unwrap(code, plain)]
     values = [plain.get(a.name, safe(a.name)) for a in code.facts.schema.arguments]
     results = names.fresh("results")
     call = flow(f"return {twin.name}().call(", values, ");")
@@ -67,11 +69,11 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
     own = count - len(mutated)
     for index, name in enumerate(mutated):
         value = results if count == 1 else f"std::get<{own + index}>({results})"
-        body += replaced(name, value, optional=is_optional_tensor(code, index))
-    body += returned(code, twin, results)
+        body += write_replacement(name, value, optional=is_optional_tensor(code, index))
+    body += write_return(code, twin, results)
     head = flow(
         f"{code.result} {code.name}_functionalize(",
-        [declared(a, where=code.where) for a in code.facts.schema.arguments],
+        [declare(a, where=code.where) for a in code.facts.schema.arguments],
         ") {",
         0,
     )
@@ -84,7 +86,7 @@ def is_optional_tensor(code: OperatorCode, index: int) -> bool:
     return written.is_tensor and written.optional
 
 
-def replaced(name: str, value: str, *, optional: bool) -> list[str]:
+def write_replacement(name: str, value: str, *, optional: bool) -> list[str]:
     """Return the statements that give a written argument its new value."""
     tensor, new = (f"*{name}", f"*{value}") if optional else (name, value)
     lines = [
@@ -95,7 +97,7 @@ def replaced(name: str, value: str, *, optional: bool) -> list[str]:
     return block([f"if ({name}.has_value()) {{"], lines) if optional else lines
 
 
-def not_functional(code: OperatorCode, mutated: Sequence[str], guard: str) -> list[str]:
+def write_not_functional(code: OperatorCode, mutated: Sequence[str], guard: str) -> list[str]:
     """Return the branch for calls whose written tensors are plain: those run as they are."""
     condition = " && ".join(f"!{IMPL}::isFunctionalTensor({name})" for name in mutated)
     others = [safe(name) for name in tensor_arguments(code.facts) if safe(name) not in mutated]
@@ -133,7 +135,7 @@ def unwrap(code: OperatorCode, plain: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def returned(code: OperatorCode, twin: OperatorCode, results: str) -> list[str]:
+def write_return(code: OperatorCode, twin: OperatorCode, results: str) -> list[str]:
     """Return the return statement: new tensors are wrapped, written arguments are themselves."""
     values = []
     count = len(twin.facts.schema.results)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.aclnn.scan import quoted
+from opwright.aclnn.scan import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["COLUMNS", "block", "flow", "indented", "message"]
+__all__ = ["COLUMNS", "block", "flow", "indent", "message"]
 
 COLUMNS = 120
 
@@ -31,12 +31,12 @@ def flow(before: str, items: Sequence[str], after: str, depth: int = 1) -> list[
         return [whole]
     indent = len(before)
     if any(indent + len(item) + max(len(after), 1) > columns for item in items):
-        return [before, *filled(items, after, 4, columns)]
-    first, *rest = filled(items, after, indent, columns)
+        return [before, *fill_lines(items, after, 4, columns)]
+    first, *rest = fill_lines(items, after, indent, columns)
     return [before + first.lstrip(), *rest]
 
 
-def filled(items: Sequence[str], after: str, indent: int, columns: int) -> list[str]:
+def fill_lines(items: Sequence[str], after: str, indent: int, columns: int) -> list[str]:
     """Return items in lines of this indentation."""
     lines: list[str] = []
     line = ""
@@ -50,14 +50,14 @@ def filled(items: Sequence[str], after: str, indent: int, columns: int) -> list[
     return [*lines, " " * indent + line]
 
 
-def indented(lines: Iterable[str]) -> list[str]:
+def indent(lines: Iterable[str]) -> list[str]:
     """Return lines one level deeper."""
     return [f"  {line}" if line else "" for line in lines]
 
 
 def block(head: Sequence[str], body: Iterable[str], end: str = "}") -> list[str]:
     """Return a function or another block; the head ends with an open brace."""
-    return [*head, *indented(body), end]
+    return [*head, *indent(body), end]
 
 
 def message(text: str) -> str:
@@ -66,4 +66,4 @@ def message(text: str) -> str:
     >>> print(message('a "b"\r\n'))
     "a \"b\"\015\n"
     """
-    return quoted(text)
+    return quote(text)

@@ -13,7 +13,7 @@ from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.parameters import parameter_value
-from opwright.kit.emit.cpp.types import declared, result_type
+from opwright.kit.emit.cpp.types import declare, result_type
 from opwright.kit.expressions.print_cpp import Scope, dtype, shape
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class OperatorCode:
         """Return the declarations of all parameters; what the body does not use is a comment."""
         used = words("\n".join(body))
         return [
-            declared(argument, where=self.where, used=safe(argument.name) in used)
+            declare(argument, where=self.where, used=safe(argument.name) in used)
             for argument in self.facts.schema.arguments
         ]
 
@@ -252,7 +252,7 @@ def npu(code: OperatorCode) -> list[str]:
     guard, function = names.fresh("guard"), names.fresh("function")
     variables = output_variables(code)
     body = [
-        f"const c10::DeviceGuard {guard}({guarded_device(code)});",
+        f"const c10::DeviceGuard {guard}({find_guarded_device(code)});",
         *new_tensors(code, variables),
     ]
     copies, back = contiguous_arguments(code, variables)
@@ -271,7 +271,7 @@ def npu(code: OperatorCode) -> list[str]:
     return code.function(code.result, f"{code.name}_npu", body)
 
 
-def guarded_device(code: OperatorCode) -> str:
+def find_guarded_device(code: OperatorCode) -> str:
     """Return the device that the kernel runs on."""
     for name in tensor_arguments(code.facts):
         if is_plain_tensor(code.facts, name):
@@ -279,7 +279,7 @@ def guarded_device(code: OperatorCode) -> str:
     return device(code)
 
 
-def copied_names(code: OperatorCode) -> list[str]:
+def list_copied_names(code: OperatorCode) -> list[str]:
     """Return the arguments that the aclnn function wants contiguous."""
     return [
         name
@@ -300,7 +300,7 @@ def contiguous_arguments(
     names = Locals(code.facts.schema, [*variables.values(), "guard", "function"])
     before: list[str] = []
     after: list[str] = []
-    for name in copied_names(code):
+    for name in list_copied_names(code):
         argument = code.facts.argument(name)
         variable = names.fresh(f"{name}_contiguous")
         if is_plain_tensor(code.facts, name):

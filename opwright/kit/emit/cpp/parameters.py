@@ -85,7 +85,7 @@ def parameter_value(
     place = f"{where}, parameter {parameter.name!r}"
     match parameter.source:
         case FromConstant(value):
-            return constant(value, parameter.ctype, where=place)
+            return write_constant(value, parameter.ctype, where=place)
         case FromOutput(name):
             return variables[name]
         case FromGenerator(name, part):
@@ -105,7 +105,7 @@ def parameter_value(
             assert_never(parameter.source)
 
 
-def constant(value: Literals | None, ctype: CType, *, where: str) -> str:
+def write_constant(value: Literals | None, ctype: CType, *, where: str) -> str:
     """Return a constant."""
     if value is None and ctype in OBJECTS:
         return f"static_cast<{OBJECTS[ctype]}*>(nullptr)"

@@ -20,7 +20,7 @@ from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals, unique_names
 from opwright.kit.emit.cpp.operators import schema_line, tensor_arguments, words
 from opwright.kit.emit.cpp.parameters import parameter_value
-from opwright.kit.emit.cpp.text import whole
+from opwright.kit.emit.cpp.text import read_file
 from opwright.kit.emit.header import with_header
 from opwright.kit.expressions.print_cpp import Scope, dtype, shape
 
@@ -147,8 +147,8 @@ def emit_stable(facts: SetFacts) -> Mapping[str, str]:
     ]
     files = {
         "operators.cpp": unit(facts, kernels, namespace),
-        "aclnn_call.h": whole("stable_aclnn_call.h").replace("NAMESPACE", namespace),
-        "tensors.h": whole("stable_tensors.h").replace("NAMESPACE", namespace),
+        "aclnn_call.h": read_file("stable_aclnn_call.h").replace("NAMESPACE", namespace),
+        "tensors.h": read_file("stable_tensors.h").replace("NAMESPACE", namespace),
     }
     if not kernels:
         files = {"operators.cpp": files["operators.cpp"]}
@@ -252,7 +252,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
         body += flow(f"Tensor {variables[output.name]} = empty(", values, ");")
     for name in facts.clones:
         variables[name] = names.fresh(f"new_{name}")
-        body.append(f"const auto {variables[name]} = {cloned(facts.argument(name))};")
+        body.append(f"const auto {variables[name]} = {write_clone(facts.argument(name))};")
     back: list[str] = []
     for name, layout in facts.operator.layouts.items():
         if layout == "contiguous" and name not in variables and facts.schema.argument(name):
@@ -261,7 +261,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
             whole = "torch::stable::" if plain.is_tensor and not plain.optional else ""
             body.append(f"auto {variables[name]} = {whole}contiguous({safe(name)});")
             if facts.argument(name).is_written:
-                back += written_back(safe(name), variables[name], copy, optional=plain.optional)
+                back += write_back(safe(name), variables[name], copy, optional=plain.optional)
     body.append(f"static const aclnn::Function {function}({message(facts.call.function)});")
     parameters = [
         in_stable_words(
@@ -272,11 +272,11 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     body += flow("aclnn::call(", [function, device, *parameters], ");")
     body += [*back, *results(kernel, variables)]
     used = words("\n".join(body))
-    taken = [declared(argument, used) for argument in facts.schema.arguments]
+    taken = [declare(argument, used) for argument in facts.schema.arguments]
     return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
 
 
-def written_back(name: str, made: str, copy: str, *, optional: bool) -> list[str]:
+def write_back(name: str, made: str, copy: str, *, optional: bool) -> list[str]:
     """Return the statements that copy what was made contiguous into a written argument."""
     star = "*" if optional else ""
     asked = f"{name}.has_value() && !{name}->" if optional else f"!{name}."
@@ -284,7 +284,7 @@ def written_back(name: str, made: str, copy: str, *, optional: bool) -> list[str
     return block([f"if ({asked}is_contiguous()) {{"], lines)
 
 
-def cloned(argument: Argument) -> str:
+def write_clone(argument: Argument) -> str:
     """Return the expression that clones an argument."""
     name = safe(argument.name)
     if argument.type.is_list:
@@ -295,7 +295,7 @@ def cloned(argument: Argument) -> str:
     return f"torch::stable::clone({name})"
 
 
-def declared(argument: Argument, used: set[str]) -> str:
+def declare(argument: Argument, used: set[str]) -> str:
     """Return a parameter; its name is a comment where the body does not use it."""
     plain = plain_type(argument.type)
     kind = plain if plain in BY_VALUE else f"const {plain}&"

@@ -11,7 +11,7 @@ from opwright.kit.emit.cpp.errors import CppTypeError
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument, Schema
 
-__all__ = ["declared", "kept_type", "result_type", "taken_type"]
+__all__ = ["declare", "find_kept_type", "find_taken_type", "result_type"]
 
 SINGLE = {
     Base.TENSOR: "at::Tensor",
@@ -59,7 +59,7 @@ RESULTS = {
 BY_REFERENCE = ("at::Tensor", "at::Scalar", "c10::List<")
 
 
-def taken_type(value: ValueType, *, where: str) -> str:
+def find_taken_type(value: ValueType, *, where: str) -> str:
     """Return the type of a kernel's parameter.
 
     Raises
@@ -80,13 +80,13 @@ def plain_type(value: ValueType, *, where: str) -> str:
     elif value.is_list and value.optional and value.base in OPTIONAL_LISTS:
         return OPTIONAL_LISTS[value.base]
     else:
-        inner = known(LISTS if value.is_list else SINGLE, value, where=where)
+        inner = find_entry(LISTS if value.is_list else SINGLE, value, where=where)
     if value.is_list and value.length is not None and value.base is Base.BOOL:
         inner = f"std::array<bool, {value.length}>"
     return f"std::optional<{inner}>" if value.optional else inner
 
 
-def known(table: dict[Base, str], value: ValueType, *, where: str) -> str:
+def find_entry(table: dict[Base, str], value: ValueType, *, where: str) -> str:
     """Return an entry of a table of types."""
     found = table.get(value.base)
     if found is None or (value.optional_elements and value.base is not Base.TENSOR):
@@ -96,10 +96,10 @@ def known(table: dict[Base, str], value: ValueType, *, where: str) -> str:
     return found
 
 
-def kept_type(value: ValueType, *, where: str) -> str:
+def find_kept_type(value: ValueType, *, where: str) -> str:
     """Return the type that keeps a value, which is no tensor, beyond the call."""
     if value.is_list and not (value.base is Base.BOOL and value.length is not None):
-        inner = known(KEPT_LISTS, value, where=where)
+        inner = find_entry(KEPT_LISTS, value, where=where)
         if value.optional and inner.startswith("std::vector"):  # OptionalIntArrayRef takes no other
             return inner.replace("std::vector", "c10::OptionalArray")
     elif value.base is Base.STR:
@@ -123,14 +123,14 @@ def result_type(schema: Schema, *, where: str) -> str:
             raise CppTypeError(
                 where=where, got=f"result {result}", allowed=sorted(b.value for b in RESULTS)
             )
-        types.append(known(RESULTS, result.type, where=where))
+        types.append(find_entry(RESULTS, result.type, where=where))
     if len(types) == 1:
         return types[0]
     return f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
-def declared(argument: Argument, *, where: str, used: bool = True) -> str:
+def declare(argument: Argument, *, where: str, used: bool = True) -> str:
     """Return a parameter with its name, which is a comment where the function does not use it."""
     name = safe(argument.name)
     place = f"{where}, argument {argument.name!r}"
-    return f"{taken_type(argument.type, where=place)} {name if used else f'/*{name}*/'}"
+    return f"{find_taken_type(argument.type, where=place)} {name if used else f'/*{name}*/'}"

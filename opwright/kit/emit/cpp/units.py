@@ -8,7 +8,7 @@ from opwright.kit.declare.reserved import safe
 from opwright.kit.emit.cpp.layout import COLUMNS, block, flow
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import OperatorCode, operator_code, registrations, schema_line
-from opwright.kit.emit.cpp.types import taken_type
+from opwright.kit.emit.cpp.types import find_taken_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = [
     "handles_header",
     "is_out_variant",
-    "mutating",
-    "namespaced",
+    "list_mutating",
     "operators_unit",
     "with_kernels",
+    "write_namespaced",
 ]
 
 
-def namespaced(
+def write_namespaced(
     namespace: str, head: Sequence[str], inner: Sequence[str], outer: Sequence[str]
 ) -> str:
     """Return a unit: includes, functions in an anonymous namespace, registrations."""
@@ -43,7 +43,7 @@ def with_kernels(codes: Sequence[OperatorCode]) -> list[OperatorCode]:
     return [code for code in codes if code.facts.call is not None]
 
 
-def mutating(codes: Sequence[OperatorCode]) -> list[OperatorCode]:
+def list_mutating(codes: Sequence[OperatorCode]) -> list[OperatorCode]:
     """Return the operators that write arguments and call an aclnn function."""
     return [code for code in with_kernels(codes) if code.facts.schema.mutated]
 
@@ -55,7 +55,7 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
     """
     kernels = with_kernels(codes)
     inner = [line for code in kernels for line in operator_code(code)]
-    inner += [line for code in mutating(codes) for line in version_kernel(code)]
+    inner += [line for code in list_mutating(codes) for line in version_kernel(code)]
     fallback = [
         code for code in kernels if code.facts.autograd is None and not code.facts.schema.mutated
     ]
@@ -64,8 +64,8 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
     for key, suffix in (("PrivateUse1", "npu"), ("Meta", "meta")):
         entries = {code.facts.name: f"&{code.name}_{suffix}" for code in kernels}
         outer += registrations(namespace, key, entries) if entries else []
-    if mutating(codes):
-        entries = {code.facts.name: f"&{code.name}_version" for code in mutating(codes)}
+    if list_mutating(codes):
+        entries = {code.facts.name: f"&{code.name}_version" for code in list_mutating(codes)}
         outer += registrations(namespace, "ADInplaceOrView", entries)
     if fallback:
         entries = {
@@ -81,10 +81,10 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
     head.append("#include <torch/library.h>")
     if any("at::native::result_type(" in line for line in inner):
         head.insert(1, "#include <ATen/native/TypeProperties.h>")
-    own = ["aclnn_call.h"] * bool(kernels) + ["handles.h"] * bool(mutating(codes))
+    own = ["aclnn_call.h"] * bool(kernels) + ["handles.h"] * bool(list_mutating(codes))
     own += ["tensors.h"] * bool(kernels)
     head += ["", *(f'#include "{name}"' for name in own)] if own else []
-    return namespaced(namespace, head, inner, outer)
+    return write_namespaced(namespace, head, inner, outer)
 
 
 def version_kernel(code: OperatorCode) -> list[str]:
@@ -136,7 +136,7 @@ def handles_header(codes: Sequence[OperatorCode], namespace: str) -> str:
         "",
     ]
     for code in codes:
-        types = [taken_type(a.type, where=code.where) for a in code.facts.schema.arguments]
+        types = [find_taken_type(a.type, where=code.where) for a in code.facts.schema.arguments]
         signature = flow(f"using {code.name}_type = {code.result}(", types, ");", 0)
         overload = code.facts.schema.overload
         name = f"{namespace}::{code.facts.schema.name}"

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from opwright.kit.derive.functional import has_graph_form
 from opwright.kit.emit.python.api import emit_api
-from opwright.kit.emit.python.converters import authored, emit_converters
+from opwright.kit.emit.python.converters import emit_converters, list_authored
 from opwright.kit.emit.python.ge import emit_ge
 from opwright.kit.emit.python.kernels import emit_kernels, emit_reference, emit_registration
 from opwright.kit.emit.python.meta import emit_meta
-from opwright.kit.emit.python.package import emit_init, shipped
+from opwright.kit.emit.python.package import emit_init, read_shipped
 from opwright.kit.emit.python.prototypes import emit_reg_op, graph_operators
 from opwright.kit.emit.python.pyproject import emit_pyproject
 from opwright.kit.emit.python.source import extract
@@ -54,14 +54,14 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     kinds = {each.python.kind for each in facts.operators if each.python is not None}
     graph = graph_operators(facts)
     package = {
-        "__init__.py": emit_init(facts, options, converters=bool(graph or authored(facts))),
+        "__init__.py": emit_init(facts, options, converters=bool(graph or list_authored(facts))),
         "__init__.pyi": emit_init_stub(facts, options),
-        "_internals.py": shipped("_internals", source),
-        "_loading.py": shipped("loading", source),
+        "_internals.py": read_shipped("_internals", source),
+        "_loading.py": read_shipped("loading", source),
         "_ops.py": emit_ops(facts, options),
         "_ops.pyi": emit_ops_stub(facts, options),
         "_registration.py": emit_registration(facts, extracted, options),
-        "_runtime.py": shipped("runtime", source),
+        "_runtime.py": read_shipped("runtime", source),
         "api.py": emit_api(facts, options),
         "py.typed": "",
     }
@@ -70,20 +70,20 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     if kinds & {"formula", "vjp"}:
         package["_kernels.py"] = emit_kernels(facts, extracted, options)
     if any(has_graph_form(each) for each in facts.operators):
-        package["_graphs.py"] = shipped("graphs", source)
+        package["_graphs.py"] = read_shipped("graphs", source)
     if any(has_graph_form(each) for each in graph):
-        package["_writing.py"] = shipped("writing", source)
+        package["_writing.py"] = read_shipped("writing", source)
     if "vjp" in kinds:
-        package["_vjp.py"] = shipped("vjp", source)
+        package["_vjp.py"] = read_shipped("vjp", source)
     if options.stable_abi:
         package |= {
-            "_autograd.py": shipped("autograd", source),
+            "_autograd.py": read_shipped("autograd", source),
             "_meta.py": emit_meta(facts, options),
-            "_rules.py": shipped("rules", source),
+            "_rules.py": read_shipped("rules", source),
         }
-    if graph or authored(facts):
-        package["_converting.py"] = shipped("converting", source)
-        package["_internals_of_torchair.py"] = shipped("_internals_of_torchair", source)
+    if graph or list_authored(facts):
+        package["_converting.py"] = read_shipped("converting", source)
+        package["_internals_of_torchair.py"] = read_shipped("_internals_of_torchair", source)
         package["ge.py"] = emit_ge(facts, options)
         package["converters.py"] = emit_converters(facts, extracted.names, options)
     if any(each.prototype is not None for each in facts.operators):
@@ -92,11 +92,11 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     on_twin = {"conftest.py": emit_conftest(facts), "twin_kernels.py": kernels} if kernels else {}
     tests = {
         **on_twin,
-        "support.py": shipped("support", source),
+        "support.py": read_shipped("support", source),
         f"test_{options.package}.py": emit_suite(facts, extracted, options),
     }
     return {
-        "setup.py": shipped("setup_script", source),
+        "setup.py": read_shipped("setup_script", source),
         "pyproject.toml": emit_pyproject(facts, options),
         **{f"{options.package}/{name}": text for name, text in package.items()},
         **{f"tests/{name}": text for name, text in tests.items()},

@@ -10,7 +10,7 @@ from opwright.kit.emit.python.annotations import parameters, result_annotation, 
 from opwright.kit.emit.python.docs import operator_docstring, replacement
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import overload_expression, public_names, public_operators
-from opwright.kit.emit.python.text import bracketed, docstring, literal
+from opwright.kit.emit.python.text import bracket, docstring, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import OperatorFacts, SetFacts
     from opwright.kit.emit.options import EmitOptions
 
-__all__ = ["emit_api", "signature_exemptions", "uses_sequence"]
+__all__ = ["emit_api", "is_sequence", "signature_exemptions"]
 
 MOST_PARAMETERS = 10
 
@@ -34,7 +34,7 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
     ]
     deprecated = any(operator.operator.deprecated for operator in operators)
     schemas = [operator.schema for operator in operators]
-    sequence = uses_sequence(schemas)
+    sequence = is_sequence(schemas)
     imports = [
         f"from {options.package}._ops import ops",
         *([f"from {options.package}._runtime import warn_once"] if deprecated else []),
@@ -50,7 +50,7 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
     for operator in operators:
         name = bound_name(names[operator.name], operator.schema)
         bound.append(f"{name} = {overload_expression(operator, 'ops')}")
-    exported = bracketed("__all__ = [", [literal(name) for name in sorted(names.values())], "]")
+    exported = bracket("__all__ = [", [literal(name) for name in sorted(names.values())], "]")
     return module(
         f"The operators of ``torch.ops.{facts.declaration.namespace}`` as functions.",
         [exported, "", *bound],
@@ -77,11 +77,11 @@ def bound_name(name: str, schema: Schema) -> str:
 def function(facts: OperatorFacts, name: str, namespace: str, options: EmitOptions) -> list[str]:
     """Return the function that calls an operator."""
     schema = facts.schema
-    head = bracketed(
+    head = bracket(
         f"def {name}(", parameters(schema.arguments), f") -> {result_annotation(schema)}:"
     )
     opening = f"{'' if not schema.results else 'return '}{bound_name(name, schema)}("
-    call = bracketed(opening, signature_items(schema), ")", indent="    ")
+    call = bracket(opening, signature_items(schema), ")", indent="    ")
     warning = []
     if facts.operator.deprecated is not None:
         warning = [f"    warn_once({literal(replacement(facts, options.package))})"]
@@ -89,7 +89,7 @@ def function(facts: OperatorFacts, name: str, namespace: str, options: EmitOptio
     return [head, *doc, *warning, call]
 
 
-def uses_sequence(schemas: Iterable[Schema]) -> bool:
+def is_sequence(schemas: Iterable[Schema]) -> bool:
     """Return whether a parameter is a sequence."""
     return any(argument.type.is_list for schema in schemas for argument in schema.arguments)
 

@@ -10,7 +10,6 @@ import ast
 import inspect
 from typing import TYPE_CHECKING
 
-from opwright.errors import nearest_first
 from opwright.kit.emit.python.errors import ConverterNodeError, ConverterParametersError
 from opwright.kit.emit.python.prototypes import ATTRIBUTES
 from opwright.kit.emit.python.source import Definition, first_line
@@ -64,7 +63,7 @@ def check_parameters(
         bound = signature.bind(*positional, **keywords)
     except TypeError as error:
         raise ConverterParametersError(
-            where=where, got=f"{signature}: {error}", allowed=[wanted(operator)]
+            where=where, got=f"{signature}: {error}", allowed=[write_parameters(operator)]
         ) from error
     by_name = bool(operator.schema.mutated)
     swapped = next(
@@ -72,10 +71,10 @@ def check_parameters(
     )
     if swapped is not None:
         got = f"{signature}: its {swapped!r} would be the schema's {bound.arguments[swapped]!r}"
-        raise ConverterParametersError(where=where, got=got, allowed=[wanted(operator)])
+        raise ConverterParametersError(where=where, got=got, allowed=[write_parameters(operator)])
 
 
-def wanted(operator: OperatorFacts) -> str:
+def write_parameters(operator: OperatorFacts) -> str:
     """Write the parameters of a converter."""
     parts: list[str] = []
     for argument in operator.schema.arguments:
@@ -159,7 +158,7 @@ def check_names(
     for name in given:
         if name is not None and name not in allowed:
             raise ConverterNodeError(
-                where=where, got=f"{what} {name!r}", allowed=nearest_first(name, allowed)
+                where=where, got=f"{what} {name!r}", allowed=allowed, near=name
             )
     missing = [name for name in required if name not in given]
     if missing and None not in given:

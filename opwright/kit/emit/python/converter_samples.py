@@ -11,14 +11,14 @@ from opwright.kit.declare.rules import DtypeSet
 from opwright.kit.declare.sample import TensorSpec
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.python.suite import root_rule
-from opwright.kit.emit.python.text import Group, laid_out, literal
+from opwright.kit.emit.python.text import Group, lay_out, literal
 
 if TYPE_CHECKING:
     from opwright.kit.declare.sample import Sample, Value
     from opwright.kit.declare.schema import Argument
     from opwright.kit.derive.facts import OperatorFacts
 
-__all__ = ["CLASSES", "declared_samples"]
+__all__ = ["CLASSES", "write_samples"]
 
 # Classes of TorchAir's supported_declaration.py, by dtype.
 CLASSES = {
@@ -37,7 +37,7 @@ CLASSES = {
 WITHOUT_RANGE = {"bfloat16", "bool"}
 
 
-def declared_samples(operator: OperatorFacts) -> list[str]:
+def write_samples(operator: OperatorFacts) -> list[str]:
     """Return the decorator with an operator's samples; nothing for operators that write."""
     if operator.role != "declared" or operator.schema.mutated:
         return []
@@ -45,7 +45,7 @@ def declared_samples(operator: OperatorFacts) -> list[str]:
     known = tuple(case for case in cases if case is not None)
     if not known:
         return []
-    return laid_out(Group("@declare_supported(", (Group("[", known, "]"),), ")"))
+    return lay_out(Group("@declare_supported(", (Group("[", known, "]"),), ")"))
 
 
 def support(operator: OperatorFacts, sample: Sample) -> Group | None:
@@ -82,6 +82,7 @@ def tensor_text(operator: OperatorFacts, argument: Argument, spec: TensorSpec) -
     if dtype not in CLASSES:
         return None
     items = [str(size) for size in spec.shape]
-    if spec.low is not None and spec.high is not None and dtype not in WITHOUT_RANGE:
-        items.append(f"value_range=({spec.low!r}, {spec.high!r})")
+    low, high = spec.bounds
+    if low is not None and high is not None and dtype not in WITHOUT_RANGE:
+        items.append(f"value_range=({low!r}, {high!r})")
     return f"{CLASSES[dtype]}({', '.join(items)})"

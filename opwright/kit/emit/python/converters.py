@@ -12,12 +12,12 @@ from opwright.kit.derive.functional import graph_form, has_graph_form, only_obse
 from opwright.kit.emit.python.annotations import default_text
 from opwright.kit.emit.python.api import signature_exemptions
 from opwright.kit.emit.python.converter_checks import check_converters
-from opwright.kit.emit.python.converter_samples import CLASSES, declared_samples
+from opwright.kit.emit.python.converter_samples import CLASSES, write_samples
 from opwright.kit.emit.python.ge import node_names
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import function_name, overload_expression
 from opwright.kit.emit.python.prototypes import graph_operators
-from opwright.kit.emit.python.text import WIDTH, bracketed, docstring, literal
+from opwright.kit.emit.python.text import WIDTH, bracket, docstring, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import OperatorFacts, Output, SetFacts
     from opwright.kit.emit.options import EmitOptions
 
-__all__ = ["authored", "emit_converters"]
+__all__ = ["emit_converters", "list_authored"]
 
 # Functions of `_converting.py`, imported where a converter calls them.
 HELPERS = ("as_tensor", "assigned", "copied", "ge_dtype", "keep_node", "promoted")
@@ -52,7 +52,7 @@ def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOp
     own = [
         f"register_fx_node_ge_converter({overload_expression(form, 'ops')})"
         f"(_reference.{written[id(form.operator.converter)]})"
-        for form in authored(facts)
+        for form in list_authored(facts)
     ]
     pairs = [
         (form, nodes[operator.name])
@@ -102,11 +102,11 @@ def support_imports(calls: str) -> list[str]:
     module_name = "torchair._ge_concrete_graph.supported_declaration"
     line = f"from {module_name} import {', '.join(sorted(names))}"
     if len(line) > WIDTH:
-        line = bracketed(f"from {module_name} import (", sorted(names), ")")
+        line = bracket(f"from {module_name} import (", sorted(names), ")")
     return ["from torchair._ge_concrete_graph.fx2ge_converter import declare_supported", line]
 
 
-def authored(facts: SetFacts) -> list[OperatorFacts]:
+def list_authored(facts: SetFacts) -> list[OperatorFacts]:
     """Return the operators, in the form that graphs have, whose converters the author wrote."""
     declared = [each for each in facts.operators if each.role == "declared"]
     return [
@@ -143,9 +143,9 @@ def converter(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]:
     if any("meta_outputs" in line for line in body):
         parameters.append("meta_outputs: Any = None")
     return [
-        *declared_samples(operator),
+        *write_samples(operator),
         f"@register_fx_node_ge_converter({overload_expression(operator, 'ops')})",
-        bracketed(f"def convert_{function_name(operator.name)}(", parameters, ") -> Any:"),
+        bracket(f"def convert_{function_name(operator.name)}(", parameters, ") -> Any:"),
         *docstring(f"Convert ``{operator.name}`` to ``{prototype.op_type}``.", indent="    "),
         *body,
     ]
@@ -164,7 +164,7 @@ def body_lines(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]
         for name, output in promotions(operator, prototype).items()
         if name in {argument.name for argument in inputs}
     ]
-    call = bracketed(f"ge.{node}(", node_arguments(operator, prototype), ")", indent="    ")
+    call = bracket(f"ge.{node}(", node_arguments(operator, prototype), ")", indent="    ")
     return [*copies, *casts, *result_lines(operator, prototype, facts, call.lstrip())]
 
 
@@ -182,12 +182,12 @@ def promotions(operator: OperatorFacts, prototype: Prototype) -> dict[str, Outpu
         port = ports.get(output.name)
         if output.result is None or (port is not None and port.symbol in promoting):
             continue
-        for name in promoted_by(output.dtype):
+        for name in list_promoted(output.dtype):
             found.setdefault(name, output)
     return found
 
 
-def promoted_by(rule: DtypeRule | None) -> tuple[str, ...]:
+def list_promoted(rule: DtypeRule | None) -> tuple[str, ...]:
     """Return the arguments that a rule promotes; a dtype that the caller gives is not theirs."""
     return rule.tensors if isinstance(rule, Promoted) else ()
 

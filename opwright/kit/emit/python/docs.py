@@ -19,7 +19,7 @@ from opwright.kit.declare.rules import (
     ShapeFunction,
 )
 from opwright.kit.emit.python.authored import read_docstring
-from opwright.kit.emit.python.text import WIDTH, wrapped
+from opwright.kit.emit.python.text import WIDTH, wrap
 from opwright.kit.expressions.conditions import MemberCheck, ValueCheck
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def operator_docstring(facts: OperatorFacts, namespace: str, options: EmitOption
     """Return the docstring of the function that calls an operator."""
     authored = read_docstring(facts.operator.doc)
     summary = authored.summary or f"Call ``{namespace}::{facts.name}``."
-    body: list[str] = [*wrapped(summary, width=WIDTH - 8)[:1]]
-    more = wrapped(summary, width=WIDTH - 8)[1:]
+    body: list[str] = [*wrap(summary, width=WIDTH - 8)[:1]]
+    more = wrap(summary, width=WIDTH - 8)[1:]
     if more:
         # A summary has one line; what does not fit is the text below it.
-        body = [summary.split(". ")[0].rstrip(".") + ".", "", *wrapped(summary, width=WIDTH - 4)]
+        body = [summary.split(". ")[0].rstrip(".") + ".", "", *wrap(summary, width=WIDTH - 4)]
         if len(body[0]) > WIDTH - 8:
             body[0] = f"Call ``{namespace}::{facts.name}``."
     body += section("", list(authored.text))
@@ -59,10 +59,10 @@ def operator_docstring(facts: OperatorFacts, namespace: str, options: EmitOption
             line
             for o in facts.outputs
             if o.result is not None
-            for line in returned(o, facts, authored)
+            for line in describe_result(o, facts, authored)
         ],
     )
-    body += section("Raises", list(raised(facts, options)))
+    body += section("Raises", list(describe_errors(facts, options)))
     for title, content in authored.sections.items():
         body += section(title, list(content))
     if not any(title == "Notes" for title in authored.sections):
@@ -97,7 +97,7 @@ def replacement(facts: OperatorFacts, package: str) -> str:
 
 def describe(words: list[str]) -> list[str]:
     """Return sentences as indented lines."""
-    return wrapped(" ".join(words), indent=INDENT, width=WIDTH - 4)
+    return wrap(" ".join(words), indent=INDENT, width=WIDTH - 4)
 
 
 def parameter(argument: Argument, facts: OperatorFacts, authored: Authored) -> Iterator[str]:
@@ -128,7 +128,7 @@ def tensor_words(argument: Argument, facts: OperatorFacts) -> list[str]:
     return words
 
 
-def returned(output: Output, facts: OperatorFacts, authored: Authored) -> Iterator[str]:
+def describe_result(output: Output, facts: OperatorFacts, authored: Authored) -> Iterator[str]:
     """Describe a result."""
     words = []
     if output.argument is not None and facts.role != "functional twin":
@@ -164,7 +164,7 @@ def shape_words(rule: ShapeRule) -> str:
         case Like(tensor):
             return f"Shape of ``{tensor}``"
         case BroadcastOf(tensors):
-            return f"Shape of {joined(tensors)} after broadcasting"
+            return f"Shape of {join(tensors)} after broadcasting"
         case ReducedOf(tensor, dim, keepdim):
             over = f" over ``{dim}``" if dim else " over all axes"
             kept = f", which stay with size 1 if ``{keepdim}``" if keepdim else ""
@@ -183,7 +183,7 @@ def dtype_words(rule: DtypeRule) -> str:
         case SameDtype(tensor):
             return f"of ``{tensor}``"
         case Promoted(tensors):
-            return f"of {joined(tensors)} after type promotion"
+            return f"of {join(tensors)} after type promotion"
         case DtypeArgument(name, otherwise):
             return f"``{name}``, or that {dtype_words(otherwise)} where it is None"
         case Cpp():
@@ -192,13 +192,13 @@ def dtype_words(rule: DtypeRule) -> str:
             assert_never(rule)
 
 
-def joined(names: tuple[str, ...]) -> str:
+def join(names: tuple[str, ...]) -> str:
     """List names."""
     quoted = [f"``{name}``" for name in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
 
 
-def raised(facts: OperatorFacts, options: EmitOptions) -> Iterator[str]:
+def describe_errors(facts: OperatorFacts, options: EmitOptions) -> Iterator[str]:
     """Describe errors."""
     if facts.call is None:
         return  # what it is made of checks
@@ -221,11 +221,11 @@ def notes(facts: OperatorFacts, namespace: str) -> Iterator[str]:
     """Say what else a user may ask about."""
     parts = []
     if facts.autograd is not None:
-        parts.append(f"Gradients flow to {joined(facts.autograd.inputs)}.")
+        parts.append(f"Gradients flow to {join(facts.autograd.inputs)}.")
     if not facts.operator.deterministic:
         parts.append("Two calls with the same arguments may differ in the last bits.")
     if facts.functional_twin is not None:
         parts.append(
             f"``torch.ops.{namespace}.{facts.functional_twin}`` computes the same without writing."
         )
-    yield from wrapped(" ".join(parts), width=WIDTH - 4)
+    yield from wrap(" ".join(parts), width=WIDTH - 4)

@@ -10,8 +10,8 @@ from opwright.aclnn.reg_op import write_reg_op
 from opwright.kit.emit.python.api import MOST_PARAMETERS
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import function_name
-from opwright.kit.emit.python.prototypes import ATTRIBUTES, graph_operators, typed_prototype
-from opwright.kit.emit.python.text import Group, bracketed, docstring, literal
+from opwright.kit.emit.python.prototypes import ATTRIBUTES, graph_operators, type_prototype
+from opwright.kit.emit.python.text import Group, bracket, docstring, literal
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Attribute, Port, Prototype
@@ -38,7 +38,7 @@ def emit_ge(facts: SetFacts, options: EmitOptions) -> str:
     has_attributes = any(each.attributes for each in made)
     return module(
         "Functions that add the operators to a graph of GE, for TorchAir's converters.",
-        [bracketed("__all__ = [", [literal(name) for name in sorted(functions)], "]")],
+        [bracket("__all__ = [", [literal(name) for name in sorted(functions)], "]")],
         *functions.values(),
         source=facts.declaration.source.name,
         imports=[
@@ -132,7 +132,7 @@ def node_function(operator: OperatorFacts, name: str) -> list[str]:
     """Return the function that adds a node."""
     prototype = operator.prototype
     assert prototype is not None
-    typed = typed_prototype(operator)
+    typed = type_prototype(operator)
     items: list[str | Group] = [
         literal(prototype.op_type),
         Group("inputs={", tuple(f'"{p.name}": {p.name}' for p in prototype.inputs), "}"),
@@ -153,10 +153,10 @@ def node_function(operator: OperatorFacts, name: str) -> list[str]:
         *(f"    {line}" for line in write_reg_op(typed).splitlines()),
     ]
     return [
-        bracketed(f"def {name}(", node_parameters(prototype), ") -> Any:"),
+        bracket(f"def {name}(", node_parameters(prototype), ") -> Any:"),
         *docstring("\n".join(doc), indent="    "),
         *ir_lines(typed),
-        bracketed("return ge_op(", items, ")", indent="    "),
+        bracket("return ge_op(", items, ")", indent="    "),
     ]
 
 

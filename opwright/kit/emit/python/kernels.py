@@ -13,7 +13,7 @@ from opwright.kit.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.kit.derive.functional import has_graph_form, only_observes
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import function_name, overload_expression
-from opwright.kit.emit.python.text import Group, bracketed, docstring, laid_out, literal, strings
+from opwright.kit.emit.python.text import Group, bracket, docstring, lay_out, literal, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,19 +78,19 @@ def formula_kernel(operator: OperatorFacts, facts: SetFacts, uses: dict[str, boo
     assert operator.python is not None
     names = [argument.name for argument in operator.schema.arguments]
     typed = [f"{name}: Any" for name in names]
-    head = bracketed(f"def {function_name(operator.name)}(", typed, ") -> Any:")
+    head = bracket(f"def {function_name(operator.name)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}``."
     expressions = []
     counts = gradient_counts(operator)
     for formula, count in zip(operator.python.formulas, counts, strict=True):
-        zero = absent(formula, operator)
+        zero = write_absence(formula, operator)
         nothing = "None" if count == 1 else f"({', '.join(['None'] * count)})"
         text = with_operators(formula, names, facts, uses)
         guarded = f"{nothing} if {zero} else {text}" if zero else text
         expressions.append(f"*({guarded})" if count > 1 and len(counts) > 1 else guarded)
     body = f"    return {expressions[0]}"
     if len(expressions) > 1:
-        body = bracketed("return (", expressions, ")", indent="    ")
+        body = bracket("return (", expressions, ")", indent="    ")
     return [head, *docstring(doc, indent="    "), body]
 
 
@@ -104,7 +104,7 @@ def gradient_counts(operator: OperatorFacts) -> list[int]:
     return [len(formula.inputs) for formula in backward.formulas]
 
 
-def absent(formula: str, operator: OperatorFacts) -> str:
+def write_absence(formula: str, operator: OperatorFacts) -> str:
     """Return the condition under which all gradients that a formula uses are zero."""
     used = {node.id for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Name)}
     conditions = []
@@ -166,10 +166,10 @@ def vjp_kernel(operator: OperatorFacts, facts: SetFacts, extracted: Extracted) -
         if not isinstance(value, Gradient)
     }
     typed = [f"{name}: Any" for name in names]
-    head = bracketed(f"def {function_name(operator.name)}(", typed, ") -> Any:")
+    head = bracket(f"def {function_name(operator.name)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}`` by differentiating its reference."
     values = "{" + ", ".join(f"{literal(name)}: {given}" for name, given in saved.items()) + "}"
-    call = bracketed(
+    call = bracket(
         "return vjp(",
         [
             f"_reference.{extracted.name(operator.python.function)}",
@@ -207,7 +207,7 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
     differentiation = []
     if options.stable_abi:
         calls += [
-            bracketed(
+            bracket(
                 "registrar.meta(",
                 [literal(each.name), f"_meta.{function_name(each.name)}"],
                 ")",
@@ -252,7 +252,7 @@ def graph_forms(facts: SetFacts) -> list[str]:
     if not names:
         return []
     return [
-        bracketed("for name in [", [literal(name) for name in names], "]:", indent="    "),
+        bracket("for name in [", [literal(name) for name in names], "]:", indent="    "),
         "        binder = registrar.binder(name)",
         "        register_graph_form(registrar.library, binder.operator, binder.results)",
     ]
@@ -264,7 +264,7 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
     name = literal(operator.name)
 
     def call(method: str, *items: str) -> str:
-        return bracketed(f"registrar.{method}(", [name, *items], ")", indent="    ")
+        return bracket(f"registrar.{method}(", [name, *items], ")", indent="    ")
 
     if operator.role == "functional twin":
         key = ['key="CompositeImplicitAutograd"'] if operator.python is not None else []
@@ -306,7 +306,7 @@ def stable_calls(operator: OperatorFacts, facts: SetFacts) -> Iterator[str]:
         yield f"    in_front.refuse({name})"
     elif operator.functional_twin is not None:
         inputs = strings(autograd.inputs) if autograd else "None"
-        yield bracketed(
+        yield bracket(
             "in_front.through_twin(", [name, twin, f"inputs={inputs}"], ")", indent="    "
         )
     elif any(result.type.has_tensors for result in operator.schema.results):
@@ -315,7 +315,7 @@ def stable_calls(operator: OperatorFacts, facts: SetFacts) -> Iterator[str]:
             outputs = strings(output.name for output in operator.outputs)
         backward = "None" if autograd is None else backward_group(autograd, facts)
         call = Group("in_front.through_node(", (name, outputs, backward), ")")
-        yield "\n".join(laid_out(call, indent="    "))
+        yield "\n".join(lay_out(call, indent="    "))
     if operator.schema.mutated:
         yield f"    in_front.count_versions({name})"
     if operator.functional_twin is not None:
@@ -338,17 +338,17 @@ def backward_group(autograd: Autograd, facts: SetFacts) -> Group:
         f"outputs={strings(autograd.outputs)}",
     ]
     backward = facts.operator(autograd.operator)
-    if backward is not None and mixes_gradients(backward):
+    if backward is not None and has_mixed_gradients(backward):
         items.append("materialize=True")
     return Group("Backward(", tuple(items), ")")
 
 
-def mixes_gradients(backward: OperatorFacts) -> bool:
+def has_mixed_gradients(backward: OperatorFacts) -> bool:
     """Return whether a formula uses several gradients, so that it needs all or none of them."""
     python = backward.python
     if python is None or python.kind != "formula":
         return False
-    return any(" and " in absent(formula, backward) for formula in python.formulas)
+    return any(" and " in write_absence(formula, backward) for formula in python.formulas)
 
 
 def fixed_rank(operator: OperatorFacts) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 from opwright.kit.declare.rules import DtypeSet, SameDtype
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import function_name
-from opwright.kit.emit.python.text import Group, bracketed, docstring, laid_out, literal
+from opwright.kit.emit.python.text import Group, bracket, docstring, lay_out, literal
 from opwright.kit.expressions.conditions import (
     MemberCheck,
     RankCheck,
@@ -82,15 +82,15 @@ def kernel(operator: OperatorFacts, namespace: str) -> list[str]:
         if output.result is not None
     ]
     if len(results) == 1:
-        body += laid_out(prefixed("return ", results[0]), indent="    ")
+        body += lay_out(add_prefix("return ", results[0]), indent="    ")
     elif results:
-        body += laid_out(Group("return (", tuple(results), ")"), indent="    ")
-    head = bracketed(f"def {function_name(operator.name)}(", arguments, ") -> Any:")
+        body += lay_out(Group("return (", tuple(results), ")"), indent="    ")
+    head = bracket(f"def {function_name(operator.name)}(", arguments, ") -> Any:")
     doc = docstring(f"Return what ``{name}`` would.", indent="    ")
     return [head, *doc, *body]
 
 
-def prefixed(text: str, item: str | Group) -> str | Group:
+def add_prefix(text: str, item: str | Group) -> str | Group:
     """Put a text before an item."""
     if isinstance(item, str):
         return text + item
@@ -121,7 +121,7 @@ def dtype_check(operator: OperatorFacts, name: str, operator_name: str) -> Itera
         if other.optional or other.is_list:
             yield f"    if tensors_in({rule.tensor}):"
             indent += "    "
-    yield from laid_out(call, indent=indent)
+    yield from lay_out(call, indent=indent)
 
 
 def check(operator: OperatorFacts, rule: Check, operator_name: str) -> Iterator[str]:
@@ -143,7 +143,7 @@ def check(operator: OperatorFacts, rule: Check, operator_name: str) -> Iterator[
         yield f"{indent}for each in tensors_in({tensor}):"
         indent += "    "
         shape = "each.shape"
-    yield from laid_out(check_call(operator, rule, shape, operator_name), indent=indent)
+    yield from lay_out(check_call(operator, rule, shape, operator_name), indent=indent)
 
 
 def tensor_of(rule: Check) -> str | None:

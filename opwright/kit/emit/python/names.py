@@ -21,7 +21,7 @@ def public_names(facts: SetFacts) -> dict[str, str]:
     """Return the Python function of each public operator, by the operator's full name.
 
     Each overload is a function: that of the default overload has the operator's name, others have
-    the overload's name behind it (`scale.out` is `scale_out`). Calling through one name for all
+    the overload's name behind it (`rescale.out` is `rescale_out`). Calling through one name for all
     would resolve the overload at each call.
     """
     operators = public_operators(facts)
@@ -46,15 +46,15 @@ def function_name(name: str) -> str:
 
 
 def overload_expression(operator: OperatorFacts, ops: str) -> str:
-    """Return how an overload is written in Python, for example `ops.scale.default`."""
+    """Return how an overload is written in Python, for example `ops.rescale.default`."""
     return f"{ops}.{operator.schema.name}.{operator.schema.overload or 'default'}"
 
 
 def class_name(name: str) -> str:
     """Return the name of a class for an operator, different for each name.
 
-    >>> class_name("scale_"), class_name("scale.out"), class_name("rms_norm")
-    ('Scale_', 'ScaleOut', 'RmsNorm')
+    >>> class_name("rescale_"), class_name("rescale.out"), class_name("rms_norm")
+    ('Rescale_', 'RescaleOut', 'RmsNorm')
     """
     words = [word for word in re.split(r"[_.]+", name) if word]
     tail = "_" if name.endswith("_") else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from opwright.kit.emit.header import with_header
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import public_names
-from opwright.kit.emit.python.text import bracketed, docstring, literal
+from opwright.kit.emit.python.text import bracket, docstring, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import SetFacts
     from opwright.kit.emit.options import EmitOptions
 
-__all__ = ["emit_init", "shadowing", "shipped"]
+__all__ = ["comment_shadowing", "emit_init", "read_shipped"]
 
 
-def shipped(name: str, source: str) -> str:
+def read_shipped(name: str, source: str) -> str:
     """Return a module of `opwright.kit.shipped` with a header."""
     text = files("opwright.kit.shipped").joinpath(f"{name}.py").read_text(encoding="utf-8")
     return with_header(text, source=source, comment="#")
@@ -47,10 +47,10 @@ def emit_init(facts: SetFacts, options: EmitOptions, *, converters: bool) -> str
     if converters:
         imports.append(f"from {package}._runtime import when_imported")
     if names:
-        imports.append(bracketed(f"from {package}.api import (", names, ")"))
+        imports.append(bracket(f"from {package}.api import (", names, ")"))
     if names and "\n" not in imports[-1]:
         imports[-1] = f"from {package}.api import {', '.join(names)}"
-    exported = bracketed("__all__ = [", [literal(name) for name in sorted([*names, "ops"])], "]")
+    exported = bracket("__all__ = [", [literal(name) for name in sorted([*names, "ops"])], "]")
     body = [
         exported,
         "",
@@ -73,10 +73,10 @@ def emit_init(facts: SetFacts, options: EmitOptions, *, converters: bool) -> str
         *groups,
         source=facts.declaration.source.name,
         imports=[["import importlib"] if converters else [], imports],
-        comments=shadowing(names),
+        comments=comment_shadowing(names),
     )
 
 
-def shadowing(names: Iterable[str]) -> list[str]:
+def comment_shadowing(names: Iterable[str]) -> list[str]:
     """Return the comment for operators that are called like a function of Python."""
     return ["# ruff: noqa: A004"] if any(name in dir(builtins) for name in names) else []

@@ -18,7 +18,7 @@ __all__ = [
     "ATTRIBUTES",
     "emit_reg_op",
     "graph_operators",
-    "typed_prototype",
+    "type_prototype",
 ]
 
 # The attribute types of operator_reg.h -> the classes of torchair.ge.attr, and their values.
@@ -56,18 +56,18 @@ def graph_operators(facts: SetFacts) -> tuple[OperatorFacts, ...]:
     )
 
 
-def typed_prototype(operator: OperatorFacts) -> Prototype:
+def type_prototype(operator: OperatorFacts) -> Prototype:
     """Return the prototype with the dtypes that the declaration gives, where it has none."""
     prototype = operator.prototype
     assert prototype is not None
     return dataclasses.replace(
         prototype,
-        inputs=tuple(typed_port(port, operator) for port in prototype.inputs),
-        outputs=tuple(typed_port(port, operator) for port in prototype.outputs),
+        inputs=tuple(type_port(port, operator) for port in prototype.inputs),
+        outputs=tuple(type_port(port, operator) for port in prototype.outputs),
     )
 
 
-def typed_port(port: Port, operator: OperatorFacts) -> Port:
+def type_port(port: Port, operator: OperatorFacts) -> Port:
     """Return a port with dtypes."""
     if port.dtypes or port.symbol:
         return port
@@ -92,7 +92,7 @@ def emit_reg_op(facts: SetFacts) -> str:
     prototypes: dict[str, Prototype] = {}
     for operator in facts.operators:
         if operator.prototype is not None:
-            prototypes.setdefault(operator.prototype.op_type, typed_prototype(operator))
+            prototypes.setdefault(operator.prototype.op_type, type_prototype(operator))
     guard = f"{facts.declaration.namespace.upper()}_OP_PROTO_H_"
     parts = [f"{write_reg_op(each)}\n" for each in prototypes.values()]
     include = '#include "graph/operator_reg.h"'

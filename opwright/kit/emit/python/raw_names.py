@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Attribute, Prototype
 
-__all__ = ["IMPORTS", "Names", "aliases", "given", "names_of", "node_function"]
+__all__ = ["IMPORTS", "Names", "aliases", "names_of", "node_function", "order_given"]
 
 IS_KEYWORD = "_changed_as_is_python_key"
 IS_INPUT = "_changed_as_duplicate_with_input"
@@ -42,7 +42,7 @@ class Names:
     inputs
         In the order of the prototype.
     attributes
-        In the order of `given`.
+        In the order of `order_given`.
     sizes
         By the name of a dynamic output, the parameter with the number of its tensors.
     """
@@ -58,7 +58,7 @@ def node_function(prototype: Prototype) -> str:
     return ("_" if is_dynamic else "") + python_name(prototype.op_type)
 
 
-def given(prototype: Prototype) -> tuple[Attribute, ...]:
+def order_given(prototype: Prototype) -> tuple[Attribute, ...]:
     """Return the attributes that a function can be given: those without a default first."""
     kept = [each for each in prototype.attributes if each.type_name in ATTRIBUTES]
     return tuple(sorted(kept, key=lambda each: not each.required))
@@ -83,7 +83,7 @@ def names_of(prototype: Prototype) -> Names:
 
     return Names(
         inputs=tuple(parameter(port.name, is_input=True) for port in prototype.inputs),
-        attributes=tuple(parameter(each.name, is_input=False) for each in given(prototype)),
+        attributes=tuple(parameter(each.name, is_input=False) for each in order_given(prototype)),
         sizes=sizes,
     )
 
@@ -109,7 +109,7 @@ def aliases(prototypes: Iterable[Prototype]) -> dict[str, str]:
 
     It is another one only where an operator or a parameter has that name and would hide it.
     """
-    taken = {name for each in prototypes for name in defined(each)}
+    taken = {name for each in prototypes for name in find_defined(each)}
     found: dict[str, str] = {}
     for name in (each for names in IMPORTS.values() for each in names):
         found[name] = free(name, taken)
@@ -117,7 +117,7 @@ def aliases(prototypes: Iterable[Prototype]) -> dict[str, str]:
     return found
 
 
-def defined(prototype: Prototype) -> Iterator[str]:
+def find_defined(prototype: Prototype) -> Iterator[str]:
     """Yield the names that a function defines."""
     names = names_of(prototype)
     yield from (node_function(prototype), *names.inputs, *names.attributes, *names.sizes.values())

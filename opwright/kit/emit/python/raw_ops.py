@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import TYPE_SETS
 from opwright.aclnn.reg_op import write_reg_op
-from opwright.errors import counted
+from opwright.errors import write_count
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.prototypes import ATTRIBUTES
 from opwright.kit.emit.python.raw_names import (
     IMPORTS,
     Names,
     aliases,
-    given,
     names_of,
     node_function,
+    order_given,
 )
-from opwright.kit.emit.python.text import WIDTH, Group, bracketed, laid_out, literal
+from opwright.kit.emit.python.text import WIDTH, Group, bracket, lay_out, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.aclnn.prototype import Attribute, Default, Port, Prototype
 
-__all__ = ["emit_raw_ops", "left_out", "why_skipped"]
+__all__ = ["emit_raw_ops", "explain_skip", "find_left_out"]
 
 # Types that TorchAir builds by hand.
 DEFORMED = frozenset(
@@ -66,7 +66,7 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
     source
         The names of the headers, without folders.
     """
-    reasons = [why_skipped(each) for each in prototypes]
+    reasons = [explain_skip(each) for each in prototypes]
     pairs = list(zip(prototypes, reasons, strict=True))
     kept = [each for each, reason in pairs if reason is None]
     skipped = [f"# {each.op_type} has none: {why}" for each, why in pairs if why is not None]
@@ -75,12 +75,12 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
     exported = [literal(name) for name in sorted(node_function(each) for each in kept)]
     return module(
         "Functions that add operators to a graph of GE, for TorchAir's converters.",
-        [bracketed("__all__ = [", exported, "]")],
+        [bracket("__all__ = [", exported, "]")],
         *functions,
         source=source,
         imports=imports("\n".join(line for part in functions for line in part), local),
         comments=[
-            f"# Functions: {len(kept)}, of {counted(len(pairs), 'operator')}.",
+            f"# Functions: {len(kept)}, of {write_count(len(pairs), 'operator')}.",
             *skipped,
             "# Names are those of the prototypes; TorchAir has no types.",
             "# mypy: ignore-errors",
@@ -90,7 +90,7 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
     )
 
 
-def why_skipped(prototype: Prototype) -> str | None:
+def explain_skip(prototype: Prototype) -> str | None:
     """Return why TorchAir cannot build a node of the operator; None if it can."""
     if prototype.op_type in DEFORMED:
         return "TorchAir builds it by hand"
@@ -104,7 +104,7 @@ def why_skipped(prototype: Prototype) -> str | None:
     return None
 
 
-def left_out(prototype: Prototype) -> tuple[Attribute, ...]:
+def find_left_out(prototype: Prototype) -> tuple[Attribute, ...]:
     """Return the attributes that TorchAir has no values for; their defaults hold."""
     return tuple(each for each in prototype.attributes if each.type_name not in ATTRIBUTES)
 
@@ -145,12 +145,12 @@ class Writer:
         return [
             *(
                 f"# Attribute {each.name} ({each.type_name}) has no parameter: its default holds"
-                for each in left_out(prototype)
+                for each in find_left_out(prototype)
             ),
-            bracketed(decorator, self.conversions(), ")"),
-            bracketed(head, self.parameters(), "):"),
+            bracket(decorator, self.conversions(), ")"),
+            bracket(head, self.parameters(), "):"),
             *documentation(prototype),
-            bracketed(f"return {self.local['ge_op']}(", self.node(), ")", indent="    "),
+            bracket(f"return {self.local['ge_op']}(", self.node(), ")", indent="    "),
         ]
 
     def conversions(self) -> list[str | Group]:
@@ -188,7 +188,7 @@ class Writer:
 
     def attributes(self) -> list[tuple[str, Attribute]]:
         """Return the attributes with the names of their parameters."""
-        return list(zip(self.names.attributes, given(self.prototype), strict=True))
+        return list(zip(self.names.attributes, order_given(self.prototype), strict=True))
 
     def annotation(self, attribute: Attribute) -> str:
         """Return the type of an attribute's value."""
@@ -240,7 +240,7 @@ class Writer:
         """Return the prototype as TorchAir compares it with the one that GE knows."""
         calls = [
             *(ir_port("input", port) for port in self.prototype.inputs),
-            *(self.ir_attribute(each) for each in given(self.prototype)),
+            *(self.ir_attribute(each) for each in order_given(self.prototype)),
             *(ir_port("output", port) for port in self.prototype.outputs),
         ]
         head = f"ir={self.local['IrDef']}({literal(self.prototype.op_type)})"
@@ -251,12 +251,12 @@ class Writer:
         # The comma after the last call is written by whoever puts this between brackets.
         if len(calls) == 1:
             only = Group(f"{head}{calls[0].opening}", calls[0].items, calls[0].closing)
-            return "\n".join(laid_out(only, indent=indent, tail=",")).strip().removesuffix(",")
+            return "\n".join(lay_out(only, indent=indent, tail=",")).strip().removesuffix(",")
         tails = [""] * (len(calls) - 1) + [","]
         broken = [
             each
             for call, tail in zip(calls, tails, strict=True)
-            for each in laid_out(call, indent=indent, tail=tail)
+            for each in lay_out(call, indent=indent, tail=tail)
         ]
         return "\n".join([head, *broken]).removesuffix(",")
 

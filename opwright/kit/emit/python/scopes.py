@@ -33,7 +33,7 @@ def module_names(node: ast.AST, hidden: frozenset[str] = frozenset()) -> Iterato
                 yield from module_names(statement, inner)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             targets = frozenset(
-                name for generator in node.generators for name in stored(generator.target)
+                name for generator in node.generators for name in find_stored(generator.target)
             )
             for part in ast.iter_child_nodes(node):
                 yield from module_names(part, hidden | targets)
@@ -94,7 +94,7 @@ def bound_names(node: ast.AST) -> set[str]:
     return names
 
 
-def stored(target: ast.AST) -> set[str]:
+def find_stored(target: ast.AST) -> set[str]:
     """Return the names in the target of an assignment."""
     return {
         each.id

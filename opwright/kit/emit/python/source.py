@@ -60,7 +60,9 @@ class Extracted:
         return self.names[id(function)]
 
 
-def shipped_functions(facts: SetFacts) -> Iterator[tuple[Operator, str, Callable[..., object]]]:
+def list_shipped_functions(
+    facts: SetFacts,
+) -> Iterator[tuple[Operator, str, Callable[..., object]]]:
     """Return the functions that kernels need: operator, what it is of it, function."""
     for each in facts.operators:
         if each.role != "declared":
@@ -84,7 +86,7 @@ def extract(facts: SetFacts) -> Extracted:
     OpwrightUseError, ForeignFunctionError, SourceMissingError
         OPW-E001 to OPW-E003.
     """
-    functions = tuple(shipped_functions(facts))
+    functions = tuple(list_shipped_functions(facts))
     if not functions:
         return Extracted(names={})
     if not facts.declaration.source.text:
@@ -327,7 +329,7 @@ class Extraction:
             if id(statement) not in self.kept or is_opwright_import(statement):
                 continue
             if is_import:
-                text = ast.unparse(filtered(statement, used))
+                text = ast.unparse(filter_import(statement, used))
                 (typing_imports if id(statement) in self.typing_only else imports).append(text)
             else:
                 body.append(self.written(statement))
@@ -401,7 +403,7 @@ def root_name(node: ast.expr) -> str | None:
                 return None
 
 
-def filtered(node: ast.stmt, used: set[str]) -> ast.stmt:
+def filter_import(node: ast.stmt, used: set[str]) -> ast.stmt:
     """Return an import with only the names that are used."""
     match node:
         case ast.Import(aliases):

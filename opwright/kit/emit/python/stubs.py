@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.kit.emit.python.annotations import parameters, result_annotation
-from opwright.kit.emit.python.api import signature_exemptions, uses_sequence
+from opwright.kit.emit.python.api import is_sequence, signature_exemptions
 from opwright.kit.emit.python.module import module, stub
 from opwright.kit.emit.python.names import class_name, public_names
-from opwright.kit.emit.python.package import shadowing
-from opwright.kit.emit.python.text import bracketed, literal
+from opwright.kit.emit.python.package import comment_shadowing
+from opwright.kit.emit.python.text import bracket, literal
 
 if TYPE_CHECKING:
     from opwright.kit.derive.facts import OperatorFacts, SetFacts
@@ -51,7 +51,7 @@ def emit_ops_stub(facts: SetFacts, options: EmitOptions) -> str:
         [line for group in classes for line in [*group, ""]] + ["ops: Namespace"],
         source=facts.declaration.source.name,
         imports=[
-            ["from collections.abc import Sequence"] if uses_sequence(schemas) else [],
+            ["from collections.abc import Sequence"] if is_sequence(schemas) else [],
             ["import torch"] if schemas else [],
         ],
         comments=[f"# ruff: noqa: {', '.join(codes)}"] if codes else [],
@@ -74,7 +74,7 @@ def call_method(operator: OperatorFacts) -> str:
     schema = operator.schema
     # Many operators of ATen's style have an argument that is called self.
     own = "_operator, /" if schema.argument("self") else "self"
-    return bracketed(
+    return bracket(
         "def __call__(",
         [own, *parameters(schema.arguments, stub=True)],
         f") -> {result_annotation(schema)}: ...",
@@ -105,11 +105,11 @@ def emit_init_stub(facts: SetFacts, options: EmitOptions) -> str:
     imports += [f"from {package}.api import {name} as {name}" for name in names]
     return stub(
         [
-            bracketed("__all__ = [", [literal(name) for name in sorted([*names, "ops"])], "]"),
+            bracket("__all__ = [", [literal(name) for name in sorted([*names, "ops"])], "]"),
             "",
             "__version__: str",
         ],
         source=facts.declaration.source.name,
         imports=[imports],
-        comments=shadowing(names),
+        comments=comment_shadowing(names),
     )

@@ -10,7 +10,7 @@ from opwright.kit.declare.sample import TensorSpec
 from opwright.kit.declare.schema import Base
 from opwright.kit.derive.unspecified import unspecified_outputs
 from opwright.kit.emit.python.module import module
-from opwright.kit.emit.python.text import WIDTH, Group, bracketed, laid_out, literal, strings
+from opwright.kit.emit.python.text import WIDTH, Group, bracket, lay_out, literal, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +112,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
     """Return the tests: tables of cases, and one test for each thing that must hold."""
     package = options.package
     operators = [each for each in facts.operators if each.role == "declared"]
-    refused = [text for each in operators for text in refused_of(each)]
+    refused = [text for each in operators for text in list_refused(each)]
     cases = [text for each in operators for text in cases_of(each)]
     # A slope is a difference quotient, which narrow dtypes are too coarse for.
     compared = [each for each in operators if each.autograd and each.operator.reference]
@@ -127,7 +127,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
         *table("CASES: list[Case] = [", cases, "]"),
         *(table("REFUSED: list[Case] = [", refused, "]") if refused else []),
         *tolerances(operators),
-        *differentiable(operators),
+        *write_differentiable(operators),
     ]
     if slopes:
         functions = [
@@ -138,7 +138,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
         tables += table("SLOPES: list[Case] = [", slopes, "]")
         tables += table("REFERENCES: dict[str, Callable[..., Any]] = {", functions, "}")
     in_part = any(
-        unspecified(each, dict(sample.values))
+        find_unspecified(each, dict(sample.values))
         for each in operators
         for sample in each.operator.samples
     )
@@ -165,7 +165,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
                 *(["import re"] if refused else []),
                 *(["from typing import TYPE_CHECKING, Any"] if slopes else []),
             ],
-            ["import pytest", "import torch", imported("support", sorted(support))],
+            ["import pytest", "import torch", write_import("support", sorted(support))],
             [
                 f"import {package}  # noqa: F401 - loads the operators",
                 *(of_slopes if slopes else []),
@@ -189,7 +189,7 @@ def tolerances(operators: Sequence[OperatorFacts]) -> list[str]:
     return table("TOLERANCES: dict[str, dict[torch.dtype, tuple[float, float]]] = {", rows, "}")
 
 
-def differentiable(operators: Sequence[OperatorFacts]) -> list[str]:
+def write_differentiable(operators: Sequence[OperatorFacts]) -> list[str]:
     """Return the table of the arguments that gradients flow to."""
     rows = [
         f"{literal(each.name)}: {strings(each.autograd.inputs)}"
@@ -199,17 +199,17 @@ def differentiable(operators: Sequence[OperatorFacts]) -> list[str]:
     return table("DIFFERENTIABLE: dict[str, tuple[str, ...]] = {", rows, "}")
 
 
-def imported(name: str, names: list[str]) -> str:
+def write_import(name: str, names: list[str]) -> str:
     """Write an import."""
     line = f"from {name} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else bracketed(f"from {name} import (", names, ")")
+    return line if len(line) <= WIDTH else bracket(f"from {name} import (", names, ")")
 
 
 def table(opening: str, items: Sequence[str | Group], closing: str) -> list[str]:
     """Write a table, one row on each line."""
     if not items:
         return [opening + closing]
-    rows = [line for item in items for line in laid_out(item, indent="    ", tail=",")]
+    rows = [line for item in items for line in lay_out(item, indent="    ", tail=",")]
     return [opening, *rows, closing]
 
 
@@ -221,7 +221,7 @@ def cases_of(operator: OperatorFacts) -> Iterator[Group]:
             yield case(operator, values, dtype)
 
 
-def refused_of(operator: OperatorFacts) -> Iterator[Group]:
+def list_refused(operator: OperatorFacts) -> Iterator[Group]:
     """Return the cases of error samples."""
     for sample in operator.operator.errors:
         values = dict(sample.values)
@@ -283,12 +283,12 @@ def case(
     given: list[str | Group] = [literal(operator.name), Group("{", tuple(parts), "}")]
     if match is not None:
         given.append(f"match={literal(match)}")
-    elif places := unspecified(operator, values):
+    elif places := find_unspecified(operator, values):
         given.append(f"unspecified={literal(places)}")
     return Group("Case(", tuple(given), ")")
 
 
-def unspecified(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[int, ...]:
+def find_unspecified(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[int, ...]:
     """Return the places of the results whose values a case leaves open."""
     if not operator.operator.unspecified:
         return ()
@@ -316,6 +316,8 @@ def value_group(value: Value, argument: Argument, dtype: str) -> str | Group:
             ]
             if value.layout != "contiguous":
                 parts.append(f"layout={literal(value.layout)}")
+            if value.values is not None:
+                parts.append(f"values={literal(value.values)}")
             return Group("tensor(", tuple(parts), ")")
         case tuple():
             return Group("[", tuple(value_group(v, argument, dtype) for v in value), "]")

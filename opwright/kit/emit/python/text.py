@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["WIDTH", "Group", "bracketed", "docstring", "laid_out", "lines", "literal", "strings"]
+__all__ = ["WIDTH", "Group", "bracket", "docstring", "lay_out", "lines", "literal", "strings"]
 
 WIDTH = 100
 
@@ -40,7 +40,7 @@ class Group:
         return f"{self.opening}{', '.join(map(str, self.items))}{self.closing}"
 
 
-def laid_out(item: str | Group, *, indent: str = "", tail: str = "") -> list[str]:
+def lay_out(item: str | Group, *, indent: str = "", tail: str = "") -> list[str]:
     """Write an item on one line where it fits, else what is in its brackets on a line each.
 
     Parameters
@@ -52,12 +52,12 @@ def laid_out(item: str | Group, *, indent: str = "", tail: str = "") -> list[str
     if isinstance(item, str) or not item.items or (len(line) <= WIDTH and "\n" not in line):
         return [line]
     inner = [
-        each for part in item.items for each in laid_out(part, indent=f"{indent}    ", tail=",")
+        each for part in item.items for each in lay_out(part, indent=f"{indent}    ", tail=",")
     ]
     return [f"{indent}{item.opening}", *inner, f"{indent}{item.closing}{tail}"]
 
 
-def bracketed(opening: str, items: Sequence[str | Group], closing: str, *, indent: str = "") -> str:
+def bracket(opening: str, items: Sequence[str | Group], closing: str, *, indent: str = "") -> str:
     """Write items between brackets: on one line where they fit, else one on each line.
 
     Parameters
@@ -69,10 +69,10 @@ def bracketed(opening: str, items: Sequence[str | Group], closing: str, *, inden
 
     Examples
     --------
-    >>> print(bracketed("f(", ["x", "y"], ")"))
+    >>> print(bracket("f(", ["x", "y"], ")"))
     f(x, y)
     """
-    return "\n".join(laid_out(Group(opening, tuple(items), closing), indent=indent))
+    return "\n".join(lay_out(Group(opening, tuple(items), closing), indent=indent))
 
 
 def docstring(text: str, *, indent: str = "") -> list[str]:
@@ -88,7 +88,7 @@ def docstring(text: str, *, indent: str = "") -> list[str]:
     return [opening + body[0], *rest, f'{indent}"""']
 
 
-def wrapped(text: str, *, indent: str = "", width: int = WIDTH) -> list[str]:
+def wrap(text: str, *, indent: str = "", width: int = WIDTH) -> list[str]:
     """Break a paragraph into lines."""
     return textwrap.wrap(
         text,

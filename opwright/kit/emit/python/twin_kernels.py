@@ -11,7 +11,7 @@ from opwright.kit.declare.schema import Base
 from opwright.kit.derive.facts import FromArgument, FromConstant, FromGenerator, FromOutput
 from opwright.kit.emit.python.annotations import default_text
 from opwright.kit.emit.python.module import module
-from opwright.kit.emit.python.text import WIDTH, bracketed, literal
+from opwright.kit.emit.python.text import WIDTH, bracket, literal
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument
@@ -84,8 +84,8 @@ def twin_kernel(function: str, group: list[OperatorFacts], extracted: Extracted)
             body += [f"    {line}" for line in lines]
             break
         body += [f"    if {condition}:", *(f"        {line}" for line in lines), "        return"]
-    head = bracketed(f"def {function}(", names, "):")
-    decorator = bracketed("@twin.kernel(", [literal(str(first.call.signature))], ")")
+    head = bracket(f"def {function}(", names, "):")
+    decorator = bracket("@twin.kernel(", [literal(str(first.call.signature))], ")")
     return [decorator.replace('",\n)', '"\n)'), head, *body]
 
 

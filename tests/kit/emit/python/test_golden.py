@@ -18,7 +18,7 @@ import tomli
 
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.kit.emit.header import is_edited
-from opwright.kit.emit.python.prototypes import typed_prototype
+from opwright.kit.emit.python.prototypes import type_prototype
 from tests.alone import alone_command
 from tests.kit.emit.facts import facts_of
 from tests.kit.emit.python.emitting import DECLARATIONS, STABLE, files_of
@@ -174,7 +174,7 @@ def test_prototypes_are_read_back(name: str, files: Mapping[str, str]) -> None:
     wanted: dict[str, Prototype] = {}
     for operator in facts.operators:
         if operator.prototype is not None:
-            wanted.setdefault(operator.prototype.op_type, typed_prototype(operator))
+            wanted.setdefault(operator.prototype.op_type, type_prototype(operator))
     assert read.keys() == wanted.keys()
     for op_type, prototype in wanted.items():
         found = read[op_type]

@@ -34,9 +34,9 @@ from opwright.aclnn.prototype import (
     Prototype,
 )
 from opwright.aclnn.reg_op import write_reg_op
-from opwright.graph_engine.prototypes import GENERATED, of_torchair
+from opwright.graph_engine.prototypes.cann import GENERATED, of_torchair
 from opwright.kit.emit.header import is_edited
-from opwright.kit.emit.python.raw_ops import emit_raw_ops, why_skipped
+from opwright.kit.emit.python.raw_ops import emit_raw_ops, explain_skip
 from opwright.kit.formats.headers import declarations
 from tests.aclnn.test_reg_op import DEFAULTS
 
@@ -281,8 +281,8 @@ def test_signatures_and_nodes_are_as_the_prototype_declares(prototype: Prototype
     names = executed(text)
     dynamic = [port for port in prototype.outputs if port.presence == "dynamic"]
     name = ("_" if dynamic else "") + plain(prototype.op_type)
-    if why_skipped(prototype) is not None:
-        assert f"# {prototype.op_type} has none: {why_skipped(prototype)}\n" in text
+    if explain_skip(prototype) is not None:
+        assert f"# {prototype.op_type} has none: {explain_skip(prototype)}\n" in text
         assert "# Functions: 0, of 1 operator.\n" in text
         assert names["__all__"] == []
         return

@@ -64,6 +64,7 @@ converters::args arguments_of(const ConversionCtx& ctx, const Node* node) {
 void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& converter) {
   const std::string where = util::nodeInfo(node);
   converters::args arguments = arguments_of(ctx, node);
+  const size_t associated = ctx.value_var_map.size();
   const bool converted = on_behalf_of(node, [&] { return converter(&ctx, node, arguments); });
   TORCH_CHECK_VALUE(converted, where, ": its converter returned false");
   expect_sizes_fit(ctx, node, where);
@@ -72,6 +73,9 @@ void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& 
     TORCH_CHECK_VALUE(ctx.FindVar(output), where, ": its converter associated nothing with the output %",
                       output->debugName(), " (ConversionCtx::AssociateValueAndVar)");
   }
+  // Another node could not say who gave its output a value before it.
+  TORCH_CHECK_VALUE(ctx.value_var_map.size() == associated + node->outputs().size(), where,
+                    ": its converter associated a value that is no output of the node");
 }
 
 AscendIE::Tensor* add_input(AscendIE::Network& network, const std::string& name, const InputType& input) {

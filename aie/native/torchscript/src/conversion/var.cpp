@@ -173,7 +173,9 @@ c10::List<bool> Var::unwrapToBoolList() const {
 void ConversionCtx::AssociateValueAndVar(const torch::jit::Value* value, Var var) {
   TORCH_CHECK_VALUE(value != nullptr, "AssociateValueAndVar: the value is null");
   expect_tensors(var, *value);
-  value_var_map.insert_or_assign(value, std::move(var));
+  const bool is_first = value_var_map.emplace(value, std::move(var)).second;
+  TORCH_CHECK_VALUE(is_first, "AssociateValueAndVar: %", value->debugName(),
+                    " has a value already; a converter associates each output of its own node once");
 }
 
 const Var* ConversionCtx::FindVar(const torch::jit::Value* value) const {

@@ -1,8 +1,8 @@
 // graph/custom_op.h
 // Operators of a graph that launch their work themselves:
 //
-//   class Scale : public ge::EagerExecuteOp { ge::Status Execute(gert::EagerOpExecutionContext* context) override; };
-//   REG_AUTO_MAPPING_OP(Scale);
+//   class Rescale : public ge::EagerExecuteOp { ge::Status Execute(gert::EagerOpExecutionContext* context) override; };
+//   REG_AUTO_MAPPING_OP(Rescale);
 //
 // The prototype of the type stands beside it (graph/operator_reg.h).
 #pragma once

@@ -1,8 +1,8 @@
 // graph/operator_reg.h
 // Prototypes of operator types. While its library is loaded, the graph engine knows the type:
 //
-//   REG_OP(Scale).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).ATTR(factor, Float, 1.0)
-//       .OP_END_FACTORY_REG(Scale);
+//   REG_OP(Rescale).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).ATTR(factor, Float, 1.0)
+//       .OP_END_FACTORY_REG(Rescale);
 //
 // Here a prototype is its text, which the engine reads. No class of that name is made: the twin's graphs come from
 // frameworks, not from C++.

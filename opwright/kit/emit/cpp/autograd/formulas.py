@@ -44,7 +44,7 @@ def apply_formulas(code: Derivative, operators: Operators) -> list[str]:
         f"// {code.code.facts.name}, gradient of {', '.join(names)}: {' '.join(text.split())}"
         for names, text in formulas
     ]
-    lines += materialized(code, translations)
+    lines += materialize(code, translations)
     is_plain = all(len(names) == 1 for names in inputs) and not any(
         code.argument(name).type.is_list for names in inputs for name in names
     )
@@ -83,7 +83,7 @@ def single_formulas(code: Derivative) -> Iterator[tuple[Sequence[str], str]]:
             yield names, text
 
 
-def materialized(code: Derivative, translations: Sequence[Translation]) -> list[str]:
+def materialize(code: Derivative, translations: Sequence[Translation]) -> list[str]:
     """Return the gradients of several outputs as variables: those that are not defined are zero."""
     if len(code.autograd.outputs) == 1:
         return []

@@ -9,7 +9,7 @@ from opwright.kit.derive.facts import SavedArgument, SavedOutput
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import tensor_arguments
-from opwright.kit.emit.cpp.types import declared, kept_type
+from opwright.kit.emit.cpp.types import declare, find_kept_type
 from opwright.kit.expressions.errors import CppRuleError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.kit.emit.cpp.autograd.derivative import Derivative
     from opwright.kit.emit.cpp.operators import OperatorCode
 
-__all__ = ["kernel", "refusal", "unimplemented"]
+__all__ = ["kernel", "refusal", "write_unimplemented"]
 
 
 def autograd_function(code: OperatorCode, keys: str, body: Sequence[str]) -> list[str]:
@@ -35,7 +35,7 @@ def autograd_function(code: OperatorCode, keys: str, body: Sequence[str]) -> lis
         f"{code.result} {code.name}_autograd(",
         [
             f"c10::DispatchKeySet {keys}",
-            *(declared(a, where=code.where) for a in code.facts.schema.arguments),
+            *(declare(a, where=code.where) for a in code.facts.schema.arguments),
         ],
         ") {",
         0,
@@ -111,12 +111,12 @@ def save_argument(code: Derivative, value: BackwardArgument, graph: str) -> list
     if code.is_tensor(value):
         kept = f"{name}.clone()" if argument.is_written else name
         return [f"{target} = torch::autograd::SavedVariable({kept}, false);"]
-    return [f"{target} = {kept_value(argument, name)};"]
+    return [f"{target} = {write_kept_value(argument, name)};"]
 
 
-def kept_value(argument: Argument, name: str) -> str:
+def write_kept_value(argument: Argument, name: str) -> str:
     """Return the value of an argument that is no tensor, in the form that is kept."""
-    kept = kept_type(argument.type, where=name)
+    kept = find_kept_type(argument.type, where=name)
     if kept == "std::optional<std::string>":
         return f"{name}.has_value() ? {kept}(std::string(*{name})) : std::nullopt"
     if kept.startswith("std::vector"):
@@ -252,7 +252,7 @@ def for_tensors(argument: Argument, statement: str) -> list[str]:
     return [statement.format(name)]
 
 
-def unimplemented(code: OperatorCode) -> list[str]:
+def write_unimplemented(code: OperatorCode) -> list[str]:
     """Return the autograd kernel of a mutating operator without backward.
 
     autogradNotImplementedFallback would skip ADInplaceOrView: writes were not counted.

@@ -9,7 +9,7 @@ from opwright.kit.emit.cpp.autograd.derivative import value_name
 from opwright.kit.emit.cpp.autograd.formulas import apply_formulas
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import pascal
-from opwright.kit.emit.cpp.types import kept_type
+from opwright.kit.emit.cpp.types import find_kept_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def member(code: Derivative, value: SavedArgument | SavedOutput) -> str:
         return f"torch::autograd::SavedVariable {name};"
     argument = code.argument(value_name(value))
     where = f"{code.code.where}, argument {argument.name!r}"
-    return f"{kept_type(argument.type, where=where)} {name}{{}};"
+    return f"{find_kept_type(argument.type, where=where)} {name}{{}};"
 
 
 def node(code: Derivative, operators: Mapping[str, OperatorCode]) -> list[str]:
@@ -74,7 +74,7 @@ def call_backward(code: Derivative) -> list[str]:
     """Return the statements that call the backward operator and return the gradients."""
     taken = code.backward.facts.schema.arguments
     values = [
-        passed(code, value, argument)
+        pass_argument(code, value, argument)
         for value, argument in zip(code.autograd.arguments, taken, strict=True)
     ]
     call = f"{code.backward.name}().call("
@@ -108,7 +108,7 @@ def refuse_only_saved(code: Derivative) -> list[str]:
     ]
 
 
-def passed(code: Derivative, value: BackwardArgument, argument: Argument) -> str:
+def pass_argument(code: Derivative, value: BackwardArgument, argument: Argument) -> str:
     """Return what the backward operator gets for an argument."""
     if isinstance(value, Gradient):
         index = code.autograd.outputs.index(value.output)

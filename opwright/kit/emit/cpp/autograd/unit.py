@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.kit.emit.cpp.autograd.derivative import Derivative
-from opwright.kit.emit.cpp.autograd.kernels import kernel, refusal, unimplemented
+from opwright.kit.emit.cpp.autograd.kernels import kernel, refusal, write_unimplemented
 from opwright.kit.emit.cpp.autograd.node import node
 from opwright.kit.emit.cpp.operators import registrations, tensor_arguments
 from opwright.kit.emit.cpp.text import sections
-from opwright.kit.emit.cpp.units import is_out_variant, mutating, namespaced
+from opwright.kit.emit.cpp.units import is_out_variant, list_mutating, write_namespaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def function_lines(name: str) -> list[str]:
     return [*sections("autograd.cpp")[name].splitlines(), ""]
 
 
-def shared_functions(
+def list_shared_functions(
     derivatives: Sequence[Derivative], others: Sequence[OperatorCode]
 ) -> list[str]:
     """Return the functions at the top of the unit, as far as they are used."""
@@ -89,21 +89,21 @@ def autograd_unit(
         for code in codes
         if code.facts.autograd is not None
     ]
-    others = [code for code in mutating(codes) if code.facts.autograd is None]
+    others = [code for code in list_mutating(codes) if code.facts.autograd is None]
     refusing = [code for code in others if is_out_variant(code)]
     raising = [code for code in others if not is_out_variant(code)]
     if not derivatives and not others:
         return None
     functions = [line for each in derivatives for line in [*node(each, by_name), *kernel(each)]]
     functions += [line for code in refusing for line in refusal(code)]
-    functions += [line for code in raising for line in unimplemented(code)]
+    functions += [line for code in raising for line in write_unimplemented(code)]
     shared = ["using torch::autograd::variable_list;", ""] if derivatives else []
-    shared += shared_functions(derivatives, others)
+    shared += list_shared_functions(derivatives, others)
     text = "\n".join(functions).replace(".unpack(", "")
     for name, used in FUNCTIONS.items():
         shared += function_lines(name) if any(each in text for each in used) else []
     entries = [each.code for each in derivatives] + others
-    return namespaced(
+    return write_namespaced(
         namespace,
         head(text, formulas=any(each.has_formulas for each in derivatives)),
         [*shared, *functions],

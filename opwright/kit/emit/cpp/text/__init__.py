@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["sections", "whole"]
+__all__ = ["read_file", "sections"]
 
 MARK = "//@ "
 
 
 @functools.cache
-def whole(name: str) -> str:
+def read_file(name: str) -> str:
     """Return a file's text."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
@@ -30,6 +30,6 @@ def sections(name: str) -> Mapping[str, str]:
     >>> list(sections("autograd.cpp"))[1]
     'optional'
     """
-    parts = f"\n{whole(name)}".split(f"\n{MARK}")[1:]
+    parts = f"\n{read_file(name)}".split(f"\n{MARK}")[1:]
     split = (part.partition("\n") for part in parts)
     return {head: text.rstrip("\n") for head, _, text in split}

@@ -1,0 +1,47 @@
+// native/runtime/order/order.h
+// Whether the program has ordered what its streams do with the same memory (OPWRIGHT_ORDER=1, `opwright run --order`).
+//
+// The order is that of the program, not the one in which the workers happen to run: a task happens behind those before
+// it in its stream, behind the records of the events that the stream waited for, and behind what the host has waited
+// for before it launched the task. Each task is compared when it is launched, so a fault is found whether or not it
+// shows. The host counts as one actor: what one of its threads has waited for is known to all.
+//
+// Off, each of these functions costs one load and one branch.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/order/clock.h"
+#include "runtime/streams/task.h"
+
+namespace opwright {
+class Stream;
+}
+
+namespace opwright::order {
+
+// Throws 100000 for a value of OPWRIGHT_ORDER that is not 0 or 1; so do the others, as the setting is read by the
+// first.
+bool enabled();
+
+// Before the task is queued. Compares the device memory that it touches with what was launched before.
+void note_launch(const Stream& stream, Task& task);
+
+// All that happens before the task that the stream is given next.
+Moment moment_of(const Stream& stream);
+// The tasks that the stream is given from now on happen behind that.
+void note_wait(const Stream& stream, const Moment& moment);
+// The same for what the host launches on any stream: it has seen that the moment has come.
+void note_seen(const Moment& moment);
+
+// A synchronous call of the host that reads or writes device memory at once.
+void note_host_access(const char* function, const MemoryRange& range);
+
+// Flags in memory and external events, whose set and wait are tied by an address.
+void note_flag_set(const Stream& stream, const void* flag);
+void note_flag_wait(const Stream& stream, const void* flag);
+
+// Device memory that is given back.
+void forget(const void* begin, size_t bytes);
+
+}  // namespace opwright::order

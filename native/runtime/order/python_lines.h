@@ -1,0 +1,13 @@
+// native/runtime/order/python_lines.h
+// Where a Python program is, for tasks that it launches.
+#pragma once
+
+#include <string>
+
+namespace opwright::order {
+
+// The innermost lines of the calling thread that are not torch's or torch_npu's: "train.py:10 in step", one a line.
+// Empty on threads without Python: autograd's, torch_npu's consumer.
+std::string python_lines();
+
+}  // namespace opwright::order

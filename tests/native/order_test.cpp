@@ -1,0 +1,148 @@
+// tests/native/order_test.cpp
+// Order between streams: what happens behind what, by bytes, from several threads, with memory that is freed.
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "scenario.h"
+#include "streams.h"
+
+extern "C" const char* opwright_order_take();
+
+// Tasks of these scenarios race for the bytes of device memory, which is what has to be found; ThreadSanitizer looks at
+// everything else.
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return "race:opwright::Stream::execute\n"; }
+
+namespace {
+
+using opwright::test::new_event;
+using opwright::test::new_stream;
+
+constexpr size_t kBytes = 4096;
+
+void start() {
+  setenv("OPWRIGHT_ORDER", "1", 1);  // it is read with the first task
+  opwright::test::start();
+}
+
+char* device_memory() {
+  void* pointer = nullptr;
+  OK(aclrtMalloc(&pointer, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  return static_cast<char*>(pointer);
+}
+
+void fill(char* begin, size_t size, aclrtStream stream) { OK(aclrtMemsetAsync(begin, size, 1, size, stream)); }
+
+void copy(char* destination, const char* source, size_t size, aclrtStream stream) {
+  OK(aclrtMemcpyAsync(destination, size, source, size, ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+}
+
+size_t take() {
+  const std::string findings = opwright_order_take();
+  size_t count = 0;
+  const std::string key = "\"earlier\"";
+  for (size_t at = findings.find(key); at != std::string::npos; at = findings.find(key, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+SCENARIO(only_bytes_that_both_touch_are_compared) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const memory = device_memory();
+  char* const other = device_memory();
+  fill(memory, 1000, first);
+  fill(memory + 1000, 1000, second);
+  CHECK_EQ(take(), 0u);
+  copy(other, memory + 999, 1, second);
+  CHECK_EQ(take(), 1u);
+  copy(memory + 2000, memory + 500, 100, first);  // its own bytes
+  copy(other + 100, memory + 500, 100, first);    // of which others are read only
+  CHECK_EQ(take(), 0u);
+  fill(memory + 550, 1, second);  // written by the first, then read by it twice
+  CHECK(take() >= 1u);
+}
+
+SCENARIO(reads_need_no_order_and_a_write_behind_them_does) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const memory = device_memory();
+  char* const other = device_memory();
+  copy(other, memory, 100, first);
+  copy(other + 100, memory, 100, second);
+  CHECK_EQ(take(), 0u);
+  fill(memory, 100, first);
+  CHECK_EQ(take(), 1u);
+}
+
+SCENARIO(an_event_orders_what_was_launched_before_its_record) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const memory = device_memory();
+  const aclrtEvent event = new_event();
+  fill(memory, 100, first);
+  OK(aclrtRecordEvent(event, first));
+  fill(memory + 100, 100, first);
+  OK(aclrtStreamWaitEvent(second, event));
+  fill(memory, 100, second);
+  CHECK_EQ(take(), 0u);
+  fill(memory + 100, 100, second);
+  CHECK_EQ(take(), 1u);
+}
+
+SCENARIO(what_the_host_has_waited_for_is_behind_it) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const memory = device_memory();
+  fill(memory, 100, first);
+  OK(aclrtSynchronizeStream(first));
+  fill(memory, 100, second);
+  CHECK_EQ(take(), 0u);
+  OK(aclrtMemset(memory, 100, 2, 100));
+  CHECK_EQ(take(), 1u);
+  OK(aclrtSynchronizeDevice());
+  OK(aclrtMemset(memory, 100, 3, 100));
+  fill(memory, 100, first);
+  CHECK_EQ(take(), 0u);
+}
+
+SCENARIO(freed_memory_has_no_past) {
+  start();
+  const aclrtStream stream = new_stream();
+  for (int turn = 0; turn < 10; ++turn) {
+    const aclrtStream other = new_stream();
+    char* const memory = device_memory();
+    fill(memory, kBytes, turn % 2 == 0 ? stream : other);
+    OK(aclrtFree(memory));
+  }
+  CHECK_EQ(take(), 0u);
+}
+
+SCENARIO(threads_launch_at_once) {
+  start();
+  char* const memory = device_memory();
+  std::vector<std::thread> threads;
+  for (size_t number = 0; number < 8; ++number) {
+    threads.emplace_back([memory, number] {
+      OK(aclrtSetDevice(0));
+      const aclrtStream stream = new_stream();
+      const aclrtEvent event = new_event();
+      for (size_t turn = 0; turn < 500; ++turn) {
+        fill(memory + 512 * number, 1 + turn % 512, stream);
+        OK(aclrtRecordEvent(event, stream));
+        OK(aclrtStreamWaitEvent(stream, event));
+      }
+      OK(aclrtSynchronizeStream(stream));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_EQ(take(), 0u);
+}
