@@ -87,6 +87,8 @@ def run_item(test: str, folder: str) -> None:
     """
     recorder = Recorder()
     options = ["--runxfail", "-p", "no:cacheprovider", f"--basetemp={folder}/temporary"]
+    # The fork server has imported hypothesis, whose asserts nobody reads.
+    options += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     code = pytest.main([test, *options], plugins=[recorder])
     Path(folder, REPORTS).write_text(json.dumps(recorder.reports), encoding="utf-8")
     sys.exit(code)

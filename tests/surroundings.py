@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sysconfig
-import tempfile
 from pathlib import Path
 
 __all__ = ["settle"]
@@ -24,8 +22,6 @@ MAKE = {
 }
 GIT = "GIT_"  # in a hook, they name the repository of the hook
 ROOT = Path(__file__).parents[1]
-# Where ccache stands under the names of compilers, which programs call that know nothing of it.
-CCACHE = ("/usr/lib/ccache", "/usr/lib64/ccache")
 
 
 def settle() -> None:
@@ -39,20 +35,8 @@ def settle() -> None:
     os.environ.setdefault("CXXFLAGS", "-O0")
     # Constants of all modules, which hypothesis would collect anew in each folder that tests make.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
-    use_ccache()
     scripts = sysconfig.get_path("scripts")  # of the tools, also where no shell knows of them
     if scripts not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = f"{scripts}{os.pathsep}{os.environ['PATH']}"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a script
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def use_ccache() -> None:
-    """Let a compiler cache, if there is one, know a source again that another test has compiled."""
-    if shutil.which("ccache") is None:
-        return
-    os.environ.setdefault("CCACHE_BASEDIR", str(Path(tempfile.gettempdir()).resolve()))
-    os.environ.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros")  # precompiled headers
-    for folder in CCACHE:
-        if Path(folder).is_dir() and folder not in os.environ["PATH"].split(os.pathsep):
-            os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"

@@ -8,6 +8,7 @@ a request per line and forks; the child falls through to the end of the file.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["ForkServer", "fork_server"]
 
 TWIN = ("opwright.twin", "torch", "torch_npu")
+# An isolated test is run by pytest, with the plugins and the settings of all tests.
+RUNNER = ("pytest", "hypothesis", "tests.isolation", "tests.by_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class ForkServer:
 def fork_server(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> ForkServer:
     """Start a server that has these modules besides the twin, once; it ends with this process."""
     process = subprocess.Popen(
-        [sys.executable, __file__, *TWIN, *modules],
+        [sys.executable, __file__, *TWIN, *modules, *RUNNER],
         env=dict(environment),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -119,6 +122,7 @@ def become(request: Mapping[str, str]) -> None:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         importlib.import_module(name)
+    gc.freeze()  # what is imported is no garbage of a test: children neither look at it nor copy it
     code = compile(serve(), "<string>", "exec")
     sys.argv = ["-c"]
     main = sys.modules["__main__"] = ModuleType("__main__")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from opwright.graph_engine.tensors.layouts import ND
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,11 +54,15 @@ class TensorSpec:
         None where the graph leaves it open.
     shape
         A dimension of -1 is not known; None: not even the rank.
+    format
+        The aclFormat in which the elements lie in memory; `shape` is that of the tensor all the
+        same.
     """
 
     name: str
     dtype: torch.dtype | None
     shape: tuple[int, ...] | None
+    format: int = ND
 
 
 class Referable:

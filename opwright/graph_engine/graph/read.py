@@ -17,6 +17,7 @@ from opwright.graph_engine.errors import GraphFormError
 from opwright.graph_engine.graph.inference_rule import check_rule, rule_of_shapes
 from opwright.graph_engine.graph.model import INPUTS, VARIABLES, GeGraph, Node, Source, TensorSpec
 from opwright.graph_engine.tensors.dtypes import from_proto
+from opwright.graph_engine.tensors.layouts import FORMATS, LAYOUTS, ND
 from opwright.internals.modules import GE_PROTO
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_model"]
 
+WRITTEN = ("RefData", *VARIABLES)  # whose memory nodes write
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
@@ -137,6 +139,13 @@ def read_node(op: Message) -> Node:
     attributes = {key: value for key, value in everything.items() if key not in notes}
     if op_type in (*INPUTS, *VARIABLES):
         check_data(attributes, outputs, where=where)
+    if op_type in WRITTEN and outputs[0].format != ND:
+        name = FORMATS[outputs[0].format]
+        raise GraphFormError(
+            where=where,
+            got=f"an input in the format {name} that the graph writes",
+            allowed=["an input of the format ND, or one that is only read"],
+        )
     rule = str(everything.get("_inference_rule") or shape_rule(op, where=where))
     check_rule(rule, where=where)
     return Node(
@@ -215,10 +224,16 @@ def read_edge(edge: str, *, where: str) -> Source | None:
 def read_spec(desc: Message) -> TensorSpec:
     """Return what a descriptor says."""
     dims = tuple(cast("Sequence[int]", cast("Message", desc.shape).dim))
+    attributes = cast("Mapping[str, Message]", desc.attr)
+    form = cast("int", attributes["format_for_int"].i) if "format_for_int" in attributes else ND
+    # TorchAir empties the shape of a tensor in a private format, and writes the tensor's here.
+    if form in LAYOUTS and "origin_shape" in attributes:
+        dims = tuple(cast("Sequence[int]", cast("Message", attributes["origin_shape"].list).i))
     return TensorSpec(
         name=cast("str", desc.name),
         dtype=from_proto(cast("int", desc.dtype)),
         shape=None if UNKNOWN_RANK in dims else dims,
+        format=form if form in LAYOUTS else ND,
     )
 
 

@@ -17,7 +17,7 @@ import torch
 
 from opwright.graph_engine.errors import KernelArgumentError, KernelRunError
 from opwright.graph_engine.graph.model import Node, Source, TensorSpec
-from opwright.graph_engine.legacy.formats import Layout, layout_of
+from opwright.graph_engine.legacy.formats import layout_of
 from opwright.graph_engine.legacy.kernels.status import note
 from opwright.graph_engine.legacy.kernels.table import LEGACY
 from opwright.graph_engine.legacy.names import drop_neutral_attributes, name_inputs, output_names
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.graph_engine.table import Kernel
+    from opwright.graph_engine.tensors.layouts import Layout
 
 __all__ = ["LegacyOperator", "read_operator"]
 

@@ -19,15 +19,17 @@ from opwright.graph_engine.lowering.variables import Variables
 from opwright.graph_engine.options.settings import Settings
 from opwright.graph_engine.running.program import program_of
 from opwright.graph_engine.running.runner import Runner
+from opwright.graph_engine.tensors.layouts import LAYOUTS, find_layout, usual_c0
 from opwright.internals.fake_tensors import FakeTensorMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from opwright.graph_engine.graph.model import GeGraph, Node
+    from opwright.graph_engine.graph.model import GeGraph, Node, TensorSpec
     from opwright.graph_engine.lowering.lower import Lowered
     from opwright.graph_engine.running.dumping import Dumper
     from opwright.graph_engine.running.program import Program
+    from opwright.graph_engine.tensors.layouts import Layout
 
     Compiler = Callable[[Lowered], Program]
 
@@ -49,11 +51,14 @@ class Input:
     ----------
     value
         The tensor, if its values are known when the run is prepared.
+    layout
+        How the elements lie in memory, for a tensor in a private format.
     """
 
     shape: tuple[int, ...]
     dtype: torch.dtype
     value: torch.Tensor | None
+    layout: Layout | None = None
 
     @property
     def key(self) -> object:
@@ -62,6 +67,7 @@ class Input:
             self.shape,
             self.dtype,
             None if self.value is None else tuple(self.value.flatten().tolist()),
+            self.layout,
         )
 
 
@@ -138,7 +144,7 @@ class CompiledGraph:
         specs = [node.outputs[0] for node in self.inputs]
         shapes = [largest.get(index, spec.shape or ()) for index, spec in enumerate(specs)]
         return [
-            Input(shape, spec.dtype or torch.float32, None)
+            Input(shape_in_memory(spec, shape), spec.dtype or torch.float32, None)
             for shape, spec in zip(shapes, specs, strict=True)
         ]
 
@@ -160,15 +166,16 @@ class CompiledGraph:
             with hold_trace_lock():
                 found = self.kept(key)  # another thread may have been first
                 if found is None:
-                    found = self.runner(self.lower(inputs))
+                    layouts = {i: e.layout for i, e in enumerate(inputs) if e.layout is not None}
+                    found = self.runner(self.lower(inputs), layouts)
                     self.keep(key, found)
         return found
 
-    def runner(self, lowered: Lowered) -> Runner:
+    def runner(self, lowered: Lowered, layouts: Mapping[int, Layout]) -> Runner:
         """Return what runs a graph that was lowered; node by node if it is dumped."""
         if self.dumper is None or lowered.calls is None:
-            return Runner(lowered, self.compile(lowered))
-        return Runner(lowered, self.dumper.program(lowered.calls), by_node=True)
+            return Runner(lowered, self.compile(lowered), layouts)
+        return Runner(lowered, self.dumper.program(lowered.calls), layouts, by_node=True)
 
     def kept(self, key: object) -> Runner | None:
         """Return the program for these inputs, if there is one; it is then the last one used."""
@@ -185,10 +192,21 @@ class CompiledGraph:
             while len(self.runners) > MOST_SHAPES:
                 self.runners.popitem(last=False)
 
-    @staticmethod
-    def describe(node: Node, given: Input) -> Input:
-        """Return the input as its descriptor has it: TorchAir passes a scalar as one element."""
-        if node.outputs[0].shape != () or given.shape != (1,):
+    def describe(self, node: Node, given: Input) -> Input:
+        """Return the input as its descriptor has it.
+
+        TorchAir passes a scalar as one element, and a tensor in a private format as it lies in
+        memory.
+        """
+        spec = node.outputs[0]
+        if spec.format in LAYOUTS and spec.shape is not None and given.value is None:
+            try:
+                layout = find_layout(spec.format, spec.shape, given.shape)
+            except ValueError as error:
+                where = f"graph '{self.graph.name}', {node}"
+                raise InputError(where=where, got=str(error)) from error
+            return Input(spec.shape, given.dtype, None, layout)
+        if spec.shape != () or given.shape != (1,):
             return given
         value = None if given.value is None else given.value.reshape(())
         return Input((), given.dtype, value)
@@ -237,6 +255,13 @@ class CompiledGraph:
             raise InputError(
                 where=f"{where}, gears", got=str([*map(list, shapes)]), allowed=[str(gears)]
             )
+
+
+def shape_in_memory(spec: TensorSpec, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape in which torch_npu lays out a tensor of a descriptor."""
+    if spec.format not in LAYOUTS:
+        return shape
+    return LAYOUTS[spec.format](shape, usual_c0(spec.dtype or torch.float32)).stored
 
 
 def is_allowed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

@@ -13,10 +13,11 @@ from opwright.internals.jit import get_graph_executor_optimize
 from opwright.kit.shipped._internals import AutoDispatchBelowAutograd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.graph_engine.lowering.lower import Lowered
     from opwright.graph_engine.running.program import Program
+    from opwright.graph_engine.tensors.layouts import Layout
 
 __all__ = ["Runner", "tensor_over"]
 
@@ -81,16 +82,30 @@ class Runner:
 
     Parameters
     ----------
+    layouts
+        Of the inputs in private formats, by index; each run begins with a copy of them in the
+        order of their elements.
     by_node
         The program calls kernels, which may need autograd, and not operators.
     """
 
-    def __init__(self, lowered: Lowered, program: Program, *, by_node: bool = False) -> None:
+    def __init__(
+        self,
+        lowered: Lowered,
+        program: Program,
+        layouts: Mapping[int, Layout],
+        *,
+        by_node: bool = False,
+    ) -> None:
         self.lowered = lowered
         self.program = program
         self.by_node = by_node
+        self.layouts = [
+            (i, layouts[index]) for i, index in enumerate(lowered.inputs) if index in layouts
+        ]
         self.inputs = [
-            (i, Place(*spec)) for i, spec in zip(lowered.inputs, lowered.specs, strict=True)
+            (i, Place(layouts[i].stored if i in layouts else shape, dtype))
+            for i, (shape, dtype) in zip(lowered.inputs, lowered.specs, strict=True)
         ]
         self.outputs = [Place(*spec) for spec in lowered.outputs]
         self.last = Binding(b"", [], [], frozenset())
@@ -112,20 +127,29 @@ class Runner:
         binding = self.bind(addresses)
         if self.by_node:
             with torch.no_grad():
-                write(self.program(*binding.tensors), binding)
+                write(self.program(*self.arguments(binding)), binding)
             return
         # There are no gradients, and nothing is gained by what TorchScript would optimize.
         below = AutoDispatchBelowAutograd()
         optimize = get_graph_executor_optimize(False)  # noqa: FBT003 - torch's
         try:
             with torch.no_grad():
-                write(self.program(*binding.tensors), binding)
+                write(self.program(*self.arguments(binding)), binding)
         finally:
             get_graph_executor_optimize(optimize)
             del below
 
+    def arguments(self, binding: Binding) -> list[torch.Tensor]:
+        """Return the program's arguments as they are now."""
+        if not self.layouts:
+            return binding.tensors
+        tensors = list(binding.tensors)
+        for index, layout in self.layouts:
+            tensors[index] = layout.unpack(tensors[index]).contiguous()
+        return tensors
+
     def bind(self, addresses: bytes) -> Binding:
-        """Return the program's arguments, and where its results go."""
+        """Return the memory of the program's arguments, and where its results go."""
         last = self.last
         if last.addresses == addresses:
             return last

@@ -28,11 +28,11 @@ ops = ow.OperatorSet("test_row_errors")
 
 
 @ops.operator(
-    "scaled(Tensor x, int n) -> Tensor",
+    "times_small(Tensor x, int n) -> Tensor",
     requires=("0 <= n < 4",),
     samples=[ow.sample(x=ow.tensor(4), n=2)],
 )
-def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
+def times_small(x: torch.Tensor, n: int) -> torch.Tensor:
     return x * n
 
 

@@ -14,10 +14,10 @@ from torch.nn import grad as grad_of_convolution
 from opwright.graph_engine import kernels
 from opwright.graph_engine.errors import KernelArgumentError, KernelRunError, MissingKernelError
 from opwright.graph_engine.legacy import kernels as legacy_kernels
-from opwright.graph_engine.legacy.formats import LAYOUTS
 from opwright.graph_engine.legacy.names import output_names
 from opwright.graph_engine.legacy.operator import read_operator
 from opwright.graph_engine.table import load_kernels
+from opwright.graph_engine.tensors.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
