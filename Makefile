@@ -37,6 +37,8 @@ TORCH_NPU ?=
 ARCH ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
+# Of pytest: one more than cores, since a test that waits for a process or a disk leaves its core idle.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 PYTEST_ARGS ?=
 CASES ?=
 
@@ -111,11 +113,11 @@ examples: setup
 test: setup
 	@$(MAKE) --no-print-directory --jobs 2 $(if $(wildcard .sources),,lint) native-tests
 	echo "[5/5] tests"
-	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # The inner loop: without what tests/slow.txt names, which is measured (--record-slow).
 quick: setup
-	@PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --quick $(PYTEST_ARGS)
+	@PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --quick $(PYTEST_ARGS)
 
 setup: native $(STAMPS)/package
 

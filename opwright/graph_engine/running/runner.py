@@ -93,13 +93,14 @@ class Runner:
         self,
         lowered: Lowered,
         program: Program,
-        layouts: Mapping[int, Layout],
+        layouts: Mapping[int, Layout] | None = None,
         *,
         by_node: bool = False,
     ) -> None:
         self.lowered = lowered
         self.program = program
         self.by_node = by_node
+        layouts = layouts or {}
         self.layouts = [
             (i, layouts[index]) for i, index in enumerate(lowered.inputs) if index in layouts
         ]

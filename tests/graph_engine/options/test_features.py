@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -11,13 +11,20 @@ import torchair
 
 from opwright.twin.dump import find_dumps
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 pytestmark = [pytest.mark.twin, pytest.mark.isolated]
 
 
-def compiled_with(function: object, config: torchair.CompilerConfig) -> object:
+def compiled_with(
+    function: Callable[..., torch.Tensor], config: torchair.CompilerConfig
+) -> Callable[..., torch.Tensor]:
     """Return a function as TorchAir compiles it with a configuration."""
     backend = torchair.get_npu_backend(compiler_config=config)
-    return torch.compile(function, backend=backend, fullgraph=True)
+    made: Any = torch.compile(function, backend=backend, fullgraph=True)
+    return made  # type: ignore[no-any-return]
 
 
 def in_mode(mode: str) -> torchair.CompilerConfig:
@@ -28,8 +35,8 @@ def in_mode(mode: str) -> torchair.CompilerConfig:
 
 
 def test_tensors_over_addresses_share_their_memory() -> None:
-    x = torch.arange(6, dtype=torch.float32).npu()
-    torch.npu.synchronize()
+    x = torch.arange(6, dtype=torch.float32).to("npu")
+    torch_npu.npu.synchronize()
     (over,) = torchair.llm_datadist.create_npu_tensors([2, 3], torch.float32, [x.data_ptr()])
     over.add_(1)
     assert str(over.device) == "npu:0"
@@ -45,7 +52,7 @@ def test_a_record_that_is_waited_for_changes_no_numbers(mode: str) -> None:
         torchair.ops.wait([recorded])
         return more * doubled
 
-    x = torch.randn(4).npu()
+    x = torch.randn(4).to("npu")
     result = compiled_with(function, in_mode(mode))(x)
     torch.testing.assert_close(result, x * 2 * (x * 2 + 1))
 
@@ -67,13 +74,13 @@ def test_tagged_events_order_the_streams_of_a_captured_graph() -> None:
 
     captured = compiled_with(function, in_mode("reduce-overhead"))
     for _ in range(4):
-        x = torch.randn(4).npu()
+        x = torch.randn(4).to("npu")
         torch.testing.assert_close(captured(x), x * 2 * (x * 2 + 1))
 
 
 @pytest.mark.parametrize("version", ["", "_v2"])
 def test_lengths_of_fused_attention_may_be_tensors_of_the_device(version: str) -> None:
-    query, key, value = (torch.randn(2, size, 32).half().npu() for size in (1, 16, 16))
+    query, key, value = (torch.randn(2, size, 32).half().to("npu") for size in (1, 16, 16))
     lengths = torch.tensor([5, 16])
     heads, scale, of_keys = (
         ("num_query_heads", "softmax_scale", "actual_seq_kvlen")
@@ -85,12 +92,14 @@ def test_lengths_of_fused_attention_may_be_tensors_of_the_device(version: str) -
 
     def function(lengths: torch.Tensor) -> torch.Tensor:
         operator = getattr(torchair.ops, name)
-        return operator(query, key, value, **{of_keys: lengths}, **options)[0]
+        result: torch.Tensor
+        result, _ = operator(query, key, value, **{of_keys: lengths}, **options)
+        return result
 
     expected, _ = getattr(torch_npu, name)(
         query, key, value, **{of_keys: lengths.tolist()}, **options
     )
-    result = compiled_with(function, torchair.CompilerConfig())(lengths.npu())
+    result = compiled_with(function, torchair.CompilerConfig())(lengths.to("npu"))
     torch.testing.assert_close(result, expected)
 
 
@@ -108,9 +117,9 @@ def test_a_model_is_compiled_from_its_cache(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     with torch.no_grad():
         for _ in range(2):  # the second one finds what the first has written
-            model = Cached(folder).npu().eval()
+            model = Cached(folder).to("npu").eval()
             for rows in (5, 7):
-                x = torch.randn(rows, 4).npu()
+                x = torch.randn(rows, 4).to("npu")
                 torch.testing.assert_close(model.step(x), model.compute(x))
             (file,) = folder.rglob("compiled_module")
             written = file.stat().st_mtime_ns
@@ -122,21 +131,20 @@ def test_a_model_is_compiled_from_its_cache(tmp_path: Path) -> None:
     assert "aten.relu.default" in text
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["enable_record_nn_module_stack", "auto_atc_config_generated", "enable_lite_export"],
-)
-def test_an_export_with_an_experimental_option_has_its_graph(option: str, tmp_path: Path) -> None:
-    config = torchair.CompilerConfig()
-    setattr(config.export.experimental, option, True)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).npu()
-    torchair.dynamo_export(
-        torch.randn(5, 4).npu(), model=model, export_path=str(tmp_path / "out"), config=config
-    )
-    (text,) = (tmp_path / "out").rglob("dynamo.pbtxt")
-    graph = text.read_text(encoding="utf-8")
-    assert 'op: "Relu"' in graph
-    assert ("nn_module_stack" in graph) == (option == "enable_record_nn_module_stack")
+def test_exports_with_experimental_options_have_their_graph(tmp_path: Path) -> None:
+    options = "enable_record_nn_module_stack", "auto_atc_config_generated", "enable_lite_export"
+    for option in options:
+        config = torchair.CompilerConfig()
+        setattr(config.export.experimental, option, True)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).to("npu")
+        folder = tmp_path / option
+        torchair.dynamo_export(
+            torch.randn(5, 4).to("npu"), model=model, export_path=str(folder), config=config
+        )
+        (text,) = folder.rglob("dynamo.pbtxt")
+        graph = text.read_text(encoding="utf-8")
+        assert 'op: "Relu"' in graph, option
+        assert ("nn_module_stack" in graph) == (option == "enable_record_nn_module_stack")
 
 
 def test_a_scope_dumps_the_types_of_its_nodes(tmp_path: Path) -> None:
@@ -150,8 +158,8 @@ def test_a_scope_dumps_the_types_of_its_nodes(tmp_path: Path) -> None:
             inside = torch.sigmoid(positive)
         return inside * 2
 
-    x = torch.randn(4).npu()
+    x = torch.randn(4).to("npu")
     result = compiled_with(function, config)(x)
     torch.testing.assert_close(result, function(x))
-    torch.npu.synchronize()
+    torch_npu.npu.synchronize()
     assert {each.type for each in find_dumps(tmp_path)} == {"Sigmoid"}
