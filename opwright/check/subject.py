@@ -81,8 +81,17 @@ class Subject:
         return dispatcher.overload(self.namespace, self.operator.name)
 
     @property
+    def is_own_reference(self) -> bool:
+        """Whether nobody describes what it computes, but its library has a kernel for the CPU."""
+        is_described = self.operator.reference is not None or not self.is_foreign
+        return not is_described and dispatcher.has_kernel(self.overload, "CPU")
+
+    @property
     def reference(self) -> Callable[..., object] | None:
-        """The function that says what it computes."""
+        """The function that says what it computes on the CPU."""
+        if self.is_own_reference:
+            overload: Callable[..., object] = self.overload
+            return overload
         return self.operator.reference
 
     @property

@@ -78,9 +78,9 @@ def large_shapes(subject: Subject, values: Values) -> dict[str, tuple[int, ...]]
                 return None
             if by_rules:
                 return by_rules
-        if subject.reference is None:
+        if subject.operator.reference is None:
             return None
-        returned = Binder.of(subject.schema).call(subject.reference, values)
+        returned = Binder.of(subject.schema).call(subject.operator.reference, values)
         results = new_results(subject.operator, returned, values, where=subject.where)
         return {name: tuple(tensor.shape) for name, tensor in flat(results).items()}
     except Exception:  # noqa: BLE001 - the rules refuse these sizes, or the user's function does
@@ -89,10 +89,10 @@ def large_shapes(subject: Subject, values: Values) -> dict[str, tuple[int, ...]]
 
 def reference_takes(subject: Subject, values: Values) -> bool:
     """Return whether the reference accepts the arguments: rules need not know of all limits."""
-    if subject.reference is None:
+    if subject.operator.reference is None:
         return False
     try:
-        Binder.of(subject.schema).call(subject.reference, values)
+        Binder.of(subject.schema).call(subject.operator.reference, values)
     except Exception:  # noqa: BLE001 - the user's function refuses these sizes
         return False
     return True

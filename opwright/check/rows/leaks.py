@@ -9,8 +9,9 @@ then others after each of which the process is looked at:
 
 What grows in one block alone is a cache. What seems to leak is called more: a leak grows in every
 block, by as much for each call, in blocks that are twice as long, too. Python objects must also be
-found again where they were made. Column `refused` does the same with the declared error samples:
-executors, workspace and references are to be freed on this way, too.
+found again where they were made. Column `refused` does the same with the declared error samples, or
+with what the kernel for the CPU refuses where nobody describes the operator: executors, workspace
+and references are to be freed on this way, too.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from opwright.check.observe.kept import count_kept_types, find_kept_lines
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples import arguments
-from opwright.kit.declare.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from opwright.check.row_context import RowContext
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 
@@ -213,8 +214,7 @@ def list_refused_calls(context: RowContext) -> list[tuple[Sample, Callable[[], o
         return call
 
     found: list[tuple[Sample, Callable[[], object]]] = []
-    for error in context.subject.operator.errors[:MOST_SAMPLES]:
-        sample = Sample(error.values)
+    for sample in context.samples.error_samples(MOST_SAMPLES):
         context.examine(lambda _: None, sample)
         found.append((sample, refused(sample)))
     return found

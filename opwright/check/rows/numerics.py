@@ -1,7 +1,8 @@
 """Results are those of the reference, for each dtype, and for values that are no ordinary numbers.
 
 The operator runs on the NPU and the reference on the CPU, on samples that differ in dtype, sizes
-and values. All that the operator computes is compared: new results, and what it writes.
+and values. Of an operator that nobody describes, the kernel that its library has for the CPU is the
+reference. All that the operator computes is compared: new results, and what it writes.
 |got - want| <= atol + rtol * |want| with the declared tolerances, or those of torch.testing for the
 dtype; NaN equals NaN, integers are equal. Where no tolerance is declared, a kernel may also be as
 near to the reference in the next wider dtype: one that sums half precision in float32 is more exact
@@ -92,7 +93,9 @@ LARGE = 100.0
 
 def needs(subject: Subject) -> str | None:
     """Say that there is nothing to compare with."""
-    return None if subject.reference is not None else "the operator has no reference function"
+    if subject.reference is not None:
+        return None
+    return "the operator has no reference function, nor a kernel for the CPU"
 
 
 def run(context: RowContext) -> None:
@@ -102,7 +105,8 @@ def run(context: RowContext) -> None:
             raise NotApplicableError(RANDOM)
         context.each(compare_special(context), vary={"dtype"}, examples=4)
         return
-    if context.column == "cpu" and not context.subject.is_foreign:
+    own = context.subject.is_own_reference or not context.subject.is_foreign
+    if context.column == "cpu" and own:
         message = "the CPU kernel is the reference itself"
         raise NotApplicableError(message)
     device = context.device_of_column()
@@ -308,9 +312,11 @@ def of_case(context: RowContext, sample: Sample, case: Case) -> Finding | None:
     return compare_changed(context, sample, arguments, lines, where, scale=case.scale)
 
 
-# Ints of two arguments, whose product passes 2^32; then of one.
+# Ints of two arguments, whose product passes 2^32; then of one. A kernel that keeps 32 bits of an
+# int takes the usual one plus 2^32 for the usual one.
 FACTORS = (65_537, 65_539, 65_543, 65_551)
-LARGE_INTS = (2**24 + 1, 2**32 + 2**24 + 1)
+BEYOND_INT32 = 2**32
+LARGE_INTS = (2**24 + 1, BEYOND_INT32 + 2**24 + 1)
 
 
 def of_large_ints(context: RowContext, sample: Sample) -> Finding | None:
@@ -326,7 +332,9 @@ def of_large_ints(context: RowContext, sample: Sample) -> Finding | None:
         and not isinstance(usual[each.name], bool)
     ]
     changes = [dict(zip(names, FACTORS, strict=False))] if len(names) > 1 else []
-    changes += [{name: number} for name in names for number in LARGE_INTS]
+    changes += [
+        {name: number} for name in names for number in (*LARGE_INTS, usual[name] + BEYOND_INT32)
+    ]
     for change in changes:
 
         def arguments(change: dict[str, int] = change) -> Values:

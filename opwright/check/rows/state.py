@@ -20,8 +20,9 @@ An operator that draws random numbers (the tag nondeterministic_seeded, determin
 argument `Generator`) moves the generators on; their seeds it must leave. The tag
 nondeterministic_bitwise is about last bits and excuses no draws.
 
-The column `refused` does the same with the declared error samples: what is set back on the usual
-way out alone stays changed when the operator raises.
+The column `refused` does the same with the declared error samples, or with what the kernel for the
+CPU refuses where nobody describes the operator: what is set back on the usual way out alone stays
+changed when the operator raises.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from opwright.check.observe.probes import WRITABLE
 from opwright.check.observe.process_state import keep_state, read_state, undo_changes
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
-from opwright.kit.declare.sample import Sample
 
 if TYPE_CHECKING:
     from opwright.check.finding import Finding
     from opwright.check.observe.process_state import Change
     from opwright.check.row_context import RowContext
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 
@@ -50,6 +51,7 @@ CHANGED = Kind(
 )
 
 REPEATED = 3  # calls of a sample
+MOST_REFUSED = 8
 
 
 def run(context: RowContext) -> None:
@@ -72,15 +74,16 @@ def run_refused(context: RowContext) -> None:
     Raises
     ------
     NotApplicableError
-        None is declared.
+        None is declared, nor refused by the library's kernel for the CPU.
     """
-    errors = context.subject.operator.errors
-    if not errors:
+    with keep_state(WRITABLE):  # an operator without a reference is called to find them
+        refused = context.samples.error_samples(MOST_REFUSED)
+    if not refused:
         message = "the declaration has no error samples"
         raise NotApplicableError(message)
-    for error in errors:
+    for each in refused:
         found = context.examine(
-            lambda sample: examine_calls(context, sample, is_refused=True), Sample(error.values)
+            lambda sample: examine_calls(context, sample, is_refused=True), each
         )
         if found is not None:
             context.findings.append(found)

@@ -19,6 +19,7 @@ from opwright.check.samples.shrink import find_smallest
 from opwright.check.samples.specs import element_count
 from opwright.check.samples.values import UNMADE
 from opwright.check.samples.wide import wide
+from opwright.kit.declare.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from opwright.check.samples.accept import Refusal
     from opwright.check.samples.aspects import Aspect
     from opwright.check.subject import Subject
-    from opwright.kit.declare.sample import Sample
 
 __all__ = ["Samples"]
 
@@ -233,6 +233,17 @@ class Samples:
     def refused_by_reference(self) -> list[Sample]:
         """The samples so far that the rules allow and the reference refuses."""
         return [sample for sample, by in self.refused.items() if by.by == "reference"]
+
+    def error_samples(self, most: int) -> list[Sample]:
+        """Return samples that the operator must refuse: the declared ones.
+
+        Of an operator that nobody describes, those that its kernel for the CPU refuses.
+        """
+        declared = [Sample(error.values) for error in self.subject.operator.errors]
+        if declared or not self.subject.is_own_reference:
+            return declared[:most]
+        list(self.of(ALL, most))  # on its way it meets some
+        return self.refused_by_reference[:most]
 
     def gap(self) -> Sample | None:
         """Return the smallest sample so far of which the declaration should say that it is refused.

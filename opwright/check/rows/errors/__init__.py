@@ -228,7 +228,7 @@ def is_right_all_the_same(
     lenient = subject.is_foreign or bad.only is not None or bad.is_none
     if not lenient or bad.match is not None:
         return False
-    if subject.reference is None or subject.is_seeded:
+    if subject.operator.reference is None or subject.is_seeded:
         return True
     if subject.is_foreign and device == "meta":
         return True  # its Meta need not know what only our description says

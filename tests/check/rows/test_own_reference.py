@@ -1,0 +1,119 @@
+"""Operators that nobody describes are compared with their library's kernel for the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
+
+# isort: split
+import torch
+import torch_npu  # noqa: F401
+
+from opwright.check.examine import examine_operator
+from opwright.check.rows import row
+from opwright.check.subject import Subject
+from opwright.check.target import subjects_of_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.twin
+
+NAMESPACE = "own_reference"
+LIBRARY = torch.library.Library(NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
+ROWS = ("numerics", "edges", "mutation")
+
+
+def register(
+    schema: str, cpu: Callable[..., torch.Tensor], npu: Callable[..., torch.Tensor]
+) -> None:
+    """Register an operator with a kernel for each device."""
+    LIBRARY.define(schema)  # type: ignore[no-untyped-call]
+    name = schema.partition("(")[0]
+    kernels = {"CPU": cpu, "PrivateUse1": npu, "Meta": lambda x, *_: torch.empty_like(x)}
+    for key, kernel in kernels.items():
+        LIBRARY.impl(name, kernel, key)  # type: ignore[no-untyped-call]
+
+
+def narrowed(n: int) -> int:
+    """Return what 32 bits keep of a number."""
+    return (n + 2**31) % 2**32 - 2**31
+
+
+def only_single(x: torch.Tensor) -> torch.Tensor:
+    """Double, of float32 alone."""
+    if x.dtype != torch.float32:
+        message = "float32 only"
+        raise TypeError(message)
+    return x * 2
+
+
+def absent(x: torch.Tensor) -> torch.Tensor:
+    """Refuse everything, as a stub does."""
+    raise NotImplementedError(x.device.type)
+
+
+register("clamps(Tensor x) -> Tensor", lambda x: x * 2, lambda x: (x * 2).clamp(max=0.5))
+register("narrows(Tensor x, int n) -> Tensor", lambda x, n: x + n, lambda x, n: x + narrowed(n))
+register("doubles(Tensor x) -> Tensor", lambda x: x * 2, lambda x: x + x)
+register("draws(Tensor x) -> Tensor", torch.rand_like, torch.rand_like)
+register("takes_more(Tensor x) -> Tensor", only_single, lambda x: x + x)
+register("is_stub_on_cpu(Tensor x) -> Tensor", absent, lambda x: x + x)
+
+
+def findings(name: str, *rows: str) -> set[str]:
+    """Return what rows find in an operator."""
+    found = [each for each in subjects_of_namespace(NAMESPACE) if isinstance(each, Subject)]
+    (subject,) = [each for each in found if each.operator.name == name]
+    outcomes = list(examine_operator(subject, [row(each) for each in rows or ROWS]))
+    assert {each.status for each in outcomes} <= {"passed", "failed", "not applicable"}, outcomes
+    return {f"{each.row}/{finding.kind.name}" for each in outcomes for finding in each.findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("clamps", "numerics/wrong-values"),
+        ("narrows", "numerics/wrong-special-values"),
+    ],
+)
+def test_a_kernel_that_differs_from_the_one_for_the_cpu_is_found(name: str, fault: str) -> None:
+    assert fault in findings(name)
+
+
+@pytest.mark.parametrize("name", ["doubles", "draws", "takes_more", "is_stub_on_cpu"])
+def test_kernels_that_agree_or_cannot_be_compared_are_not_accused(name: str) -> None:
+    assert findings(name) == set()
+
+
+def refuse_and_forget(x: torch.Tensor, first: int) -> torch.Tensor:
+    """Return rows from one on; an error leaves the mode for gradients switched off."""
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(mode=False)
+    result = rows_from(x, first)
+    torch.set_grad_enabled(mode=before)
+    return result
+
+
+def rows_from(x: torch.Tensor, first: int) -> torch.Tensor:
+    """Return rows from one on."""
+    if x.dim() == 0 or not 0 <= first <= x.shape[0]:
+        message = "first is no row of x"
+        raise IndexError(message)
+    return x[first:].clone()
+
+
+register("forgets(Tensor x, int first) -> Tensor", rows_from, refuse_and_forget)
+register("remembers(Tensor x, int first) -> Tensor", rows_from, rows_from)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("forgets", {"state/changed"}), ("remembers", set())]
+)
+def test_calls_that_the_kernel_for_the_cpu_refuses_must_leave_the_state(
+    name: str, expected: set[str]
+) -> None:
+    assert findings(name, "state", "leaks") == expected
