@@ -1,0 +1,257 @@
+"""Operators with sources to change, and the declaration that each is checked against.
+
+A source implements operators; the unchanged declaration describes them, and says what they compute.
+So what a row finds is a contradiction between the two, as `opwright check NAMESPACE --load FILE
+--declaration FILE` reports it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mutants.in_declarations import mutants_of_declarations
+from mutants.in_python import mutants_of
+from opwright.check.request import Request
+from opwright.project.template import TEMPLATES, project_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mutants.mutant import Mutant
+
+__all__ = ["Target", "all_targets"]
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+LOADS = re.compile(rb"^ops\.load\(\)\n", re.MULTILINE)
+NAMESPACE = re.compile(rb'OperatorSet\("(\w+)"')
+DECLARED = re.compile(rb'(?:operator|declare)\(\s*"(\w+(?:\.\w+)?)\(')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A source to change, and how its operators are checked.
+
+    Parameters
+    ----------
+    file
+        The source, as a report names it.
+    source, mutants
+        Its content, and the changes.
+    place
+        Where it stands in the folder of the run.
+    others
+        The other files of that folder.
+    namespace, load, declaration
+        What `opwright check` is given; paths are relative to the folder.
+    operators
+        Names without namespace; those that are checked.
+    is_split
+        The operators of the source stand one after the other, so that a change is one operator's.
+    variables
+        Of the environment: paths in the folder.
+    kernels, packages
+        Kernel files and operator packages of the twin.
+    on_device
+        The change is in what runs on the device; what the CPU's kernel shows does not count. The
+        twin has kernels of its own for some aclnn functions: there a reference is the CPU's alone.
+    build
+        Commands that are run in the folder after each change, such as a compiler.
+    """
+
+    name: str
+    file: str
+    source: bytes
+    mutants: tuple[Mutant, ...]
+    place: str
+    others: Mapping[str, bytes]
+    namespace: str
+    load: tuple[str, ...] = ()
+    declaration: str = "declared.py"
+    operators: frozenset[str]
+    is_split: bool = False
+    on_device: bool = True
+    variables: tuple[tuple[str, str], ...] = ()
+    kernels: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    build: tuple[tuple[str, ...], ...] = field(default=())
+
+    def request(self, folder: Path) -> Request:
+        """Return what the check is asked for."""
+        return Request(
+            target=self.namespace,
+            load=tuple(str(folder / each) for each in self.load),
+            declaration=str(folder / self.declaration),
+        )
+
+    def is_ours(self, operator: str) -> bool:
+        """Return whether an operator is checked, by its name with namespace."""
+        return operator.partition("::")[2] in self.operators
+
+    def prepare(self, folder: Path) -> None:
+        """Write the files of a run and build them.
+
+        Raises
+        ------
+        RuntimeError
+            The original does not compile.
+        """
+        for name, content in self.others.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        failure = self.put(folder, self.source)
+        if failure is not None:
+            raise RuntimeError(f"{self.name}: {failure}")
+
+    def put(self, folder: Path, source: bytes) -> str | None:
+        """Write the source and build it; return why it does not compile."""
+        path = folder / self.place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(source)
+        for command in self.build:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, check=False, timeout=600
+            )
+            if done.returncode != 0:
+                return f"{Path(command[0]).name}: {' '.join((done.stdout + done.stderr).split())[-300:]}"
+        return None
+
+    def operators_at(self, line: int, places: Mapping[str, str]) -> frozenset[str]:
+        """Return the operators that a line is of: the last one that starts before it, or all.
+
+        Parameters
+        ----------
+        places
+            Operator -> `FILE:LINE` of its declaration.
+        """
+        starts = {name: int(place.rpartition(":")[2]) for name, place in places.items()}
+        if not self.is_split or line < min(starts.values()):
+            return frozenset(starts)
+        return frozenset(
+            {max((name for name in starts if starts[name] <= line), key=starts.__getitem__)}
+        )
+
+
+def all_targets() -> list[Target]:
+    """Return all targets, quick ones first."""
+    return [*templates(), *declared_examples(), *written_by_hand(), *reference_kernels()]
+
+
+def templates() -> list[Target]:
+    """Return the projects of `opwright new`: their declarations."""
+    found = []
+    for template in TEMPLATES.values():
+        source = project_texts("mutated", template)["operators.py"].encode()
+        name = f"template {template.name}"
+        file = f"opwright/project/templates/{template.name.replace('-', '_')}.py.in"
+        found.append(declared(name, file, source))
+    return found
+
+
+def declared_examples() -> list[Target]:
+    """Return the examples with a declaration."""
+    files = [EXAMPLES / "moe_gating_top_k/operators.py", EXAMPLES / "ascend_c/operators.py"]
+    files += sorted(EXAMPLES.glob("torchair/*/declared/operators.py"))
+    found = []
+    for path in files:
+        name = str(path.parent.relative_to(EXAMPLES))
+        source = path.read_bytes()
+        kernel = path.parents[1] / "kernel.py"
+        others = {"kernel.py": kernel.read_bytes()} if kernel.is_file() else {}
+        found.append(declared(name, str(path.relative_to(ROOT)), source, others=others))
+    return found
+
+
+def declared(
+    name: str, file: str, source: bytes, *, others: Mapping[str, bytes] | None = None
+) -> Target:
+    """Return the target of an operator file that is loaded as it is."""
+    others = others or {}
+    library = source if LOADS.search(source) else source + b"\n\nops.load()\n"
+    return Target(
+        name=name,
+        file=file,
+        source=library,
+        mutants=tuple(mutants_of_declarations(library, is_existing=b"existing=True" in library)),
+        place="library.py",
+        others={"declared.py": LOADS.sub(b"", source), **others},
+        namespace=namespace_of(source),
+        load=("library.py",),
+        operators=operators_of(source),
+        is_split=True,
+        on_device=b"aclnnMoeGatingTopK" not in source,
+        kernels=tuple(others),
+    )
+
+
+def written_by_hand() -> list[Target]:
+    """Return the plugins that examples/torchair has without a declaration as well."""
+    found = []
+    for folder in sorted(EXAMPLES.glob("torchair/*_plugin")):
+        files = {path.name: path.read_bytes() for path in (folder / "by_hand").glob("*.py")}
+        declaration = (folder / "declared/operators.py").read_bytes()
+        kernel = folder / "kernel.py"
+        kernels = {"kernel.py": kernel.read_bytes()} if kernel.is_file() else {}
+        for name, source in sorted(files.items()):
+            changes = tuple(mutants_of(source))
+            if not changes:
+                continue
+            found.append(
+                Target(
+                    name=f"{folder.relative_to(EXAMPLES)}/by_hand/{name}",
+                    file=str((folder / "by_hand" / name).relative_to(ROOT)),
+                    source=source,
+                    mutants=changes,
+                    place=f"by_hand/{name}",
+                    others={
+                        "declared.py": LOADS.sub(b"", declaration),
+                        **{f"by_hand/{each}": text for each, text in files.items()},
+                        **kernels,
+                    },
+                    namespace=namespace_of(declaration),
+                    load=("by_hand/operators.py",),
+                    operators=operators_of(declaration),
+                    variables=(("PYTHONPATH", "by_hand"),),
+                    kernels=tuple(kernels),
+                )
+            )
+    return found
+
+
+def reference_kernels() -> list[Target]:
+    """Return the kernels of examples/torchair that stand in for a device's."""
+    found = []
+    for path in sorted(EXAMPLES.glob("torchair/*/kernel.py")):
+        declaration = (path.parent / "declared/operators.py").read_bytes()
+        found.append(
+            Target(
+                name=f"{path.parent.relative_to(EXAMPLES)}/kernel.py",
+                file=str(path.relative_to(ROOT)),
+                source=path.read_bytes(),
+                mutants=tuple(mutants_of(path.read_bytes())),
+                place="kernel.py",
+                others={"declared.py": LOADS.sub(b"", declaration), "library.py": declaration},
+                namespace=namespace_of(declaration),
+                load=("library.py",),
+                operators=operators_of(declaration),
+                kernels=("kernel.py",),
+            )
+        )
+    return found
+
+
+def namespace_of(source: bytes) -> str:
+    """Return the namespace of a declaration."""
+    found = NAMESPACE.search(source)
+    assert found is not None
+    return found[1].decode()
+
+
+def operators_of(source: bytes) -> frozenset[str]:
+    """Return the names that a declaration has operators for."""
+    return frozenset(each.decode() for each in DECLARED.findall(source))
