@@ -2,10 +2,10 @@
 
     python benchmarks/check_mutants.py [--limit N --seed S] [--jobs N] [--target TEXT] [--list]
 
-Each mutant changes one place of what implements an operator: a reference, a kernel, a rule that the
-emitted code has, a formula of the backward, a converter, C++. The declaration stays. The whole matrix
-runs on it until a row finds something. Results are kept in a log, and what it has is not run again.
-Survivors are explained in mutants/explanations.tsv: equivalent, or missed.
+Each mutant changes one place of what implements an operator: a reference, a kernel, a rule that
+the emitted code has, a formula of the backward, a converter, C++. The declaration stays. The whole
+matrix runs on it until a row finds something. Results are kept in a log; what it has is not run
+again. Survivors are explained in mutants/explanations.tsv: equivalent, or missed.
 """
 
 from __future__ import annotations

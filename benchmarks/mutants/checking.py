@@ -1,8 +1,8 @@
 """A target and its mutants -> which row of `opwright check` finds each.
 
-The processes are those of the command: a server that has imported torch and torch_npu, and a fork of
-it for each mutant. The first finding ends the examination; rows that found more before, and quicker
-ones, come first.
+The processes are those of the command: a server that has imported torch and torch_npu, and a fork
+of it for each mutant. The first finding ends the examination; rows that found more before, and
+quicker ones, come first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opwright.twin.toolkit import installed_toolkit
 from opwright.twin.user_kernels import build_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from mutants.log import Verdict
@@ -36,7 +36,7 @@ __all__ = ["BaselineError", "Session"]
 GIB = 1 << 30
 LIMITS = Limits(seconds=120.0, memory=4 * GIB)  # as the command has them
 FOUND = {"failed", "crashed", "hung", "out of memory"}
-# What a busy machine alone may change is not counted: the rows would find something in the original.
+# Rows that measure time: a busy machine alone may change what they find.
 UNSTEADY = {"cost"}
 
 
@@ -100,19 +100,21 @@ class Session:
         try:
             cells = self.all_cells(request)
         except (ImportFailedError, LoadEndedError, NotRunError, RefusedError) as error:
-            raise BaselineError(f"{self.target.name}: {error}") from error
+            raise BaselineError(str(error)) from error
         passed: list[Cell] = []
-        seconds: Counter[Key] = Counter()
+        seconds: dict[Key, float] = {}
         for cell, outcome in self.outcomes(request, cells):
             if outcome.status == "passed" and cell.row not in UNSTEADY:
                 passed.append(cell)
-                seconds[Key(cell.row, cell.column)] += outcome.seconds
+                key = Key(cell.row, cell.column)
+                seconds[key] = seconds.get(key, 0.0) + outcome.seconds
             elif outcome.status in FOUND | {"error"}:
                 kinds = [each.kind.name for each in outcome.findings] or [outcome.reason[-300:]]
                 print(f"  left out: {cell.operator} {cell.row} {cell.column}: {', '.join(kinds)}")
         if not passed:
-            raise BaselineError(f"{self.target.name}: no row passes")
-        self.cells, self.seconds = passed, dict(seconds)
+            message = "no row passes"
+            raise BaselineError(message)
+        self.cells, self.seconds = passed, seconds
 
     def all_cells(self, request: Request) -> list[Cell]:
         """Return the cells of the declared operators."""
@@ -197,11 +199,3 @@ class Session:
 def sum_of(finds: Counter[tuple[str, Key]], key: Key) -> int:
     """Return what a row found in mutants of all kinds."""
     return sum(count for (_, each), count in finds.items() if each == key)
-
-
-def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write files beneath a folder."""
-    for name, content in files:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)

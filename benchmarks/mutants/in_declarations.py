@@ -7,6 +7,7 @@ them. So samples, tolerances and documentation are left alone: only the descript
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,13 +16,13 @@ from mutants.in_python import DTYPES, Places, mutants_of_expression, mutants_of_
 from mutants.mutant import Mutant, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     # Source, text, kind and the names of tensors -> mutants of the text.
-    MutantsOfText: TypeAlias = Callable[[Places, ast.expr, str, list[object]], Iterator[Mutant]]
+    MutantsOfText: TypeAlias = Callable[[Places, ast.expr, str, Sequence[object]], Iterator[Mutant]]
 
-__all__ = ["mutants_of_declarations"]
+__all__ = ["mutants_of_declarations", "without_samples"]
 
 DECLARING = {"operator", "declare", "backward", "OperatorSet", "load"}
 TEXT = re.compile(rb"""^(["'])([^\\"']*)\1$""")
@@ -53,6 +54,27 @@ def mutants_of_declarations(
     return unique(found, source)
 
 
+def without_samples(source: bytes) -> bytes:
+    """Return an operator file without its samples, with the lines that it had.
+
+    A declaration whose rules refuse its own samples cannot be loaded. As a library it needs none.
+    """
+    places = Places(source)
+    keywords = [
+        each
+        for node in ast.walk(places.tree)
+        if isinstance(node, ast.Call) and is_declaring(node)
+        for each in node.keywords
+        if each.arg in ("samples", "errors")
+    ]
+    for each in sorted(keywords, key=places.start, reverse=True):
+        start, end = places.start(each), places.end(each)
+        found = re.compile(rb"\s*,").match(source, end)
+        end = end if found is None else found.end()
+        source = source[:start] + b"\n" * source.count(b"\n", start, end) + source[end:]
+    return source
+
+
 def is_declaring(node: ast.AST) -> bool:
     """Return whether a node is a call that declares, a sample, or a statement that is only that."""
     if isinstance(node, ast.Expr):
@@ -74,40 +96,28 @@ def mutants_of_call(
     places: Places, node: ast.Call, *, has_kernels: bool, is_existing: bool
 ) -> Iterator[Mutant]:
     """Yield the mutants of one declaration."""
-    schema = "".join(text.value for each in node.args for text in texts(each))
-    for each in node.args if not is_existing else ():
-        for text in texts(each):
-            yield from mutants_of_schema(places, text)
-    for keyword in node.keywords:
-        value = keyword.value
-        if is_existing and keyword.arg in ("dtypes", "requires", "unspecified", "layouts"):
-            continue
-        if is_existing and keyword.arg == "shapes":
-            arguments = schema.partition("->")[0]
-            yield from (
-                each
-                for each in mutants_of_rules(places, value, "shape rule", mutants_of_shape)
-                if not is_about(places, value, each, arguments)
-            )
-            continue
-        match keyword.arg:
-            case "shapes":
-                yield from mutants_of_rules(places, value, "shape rule", mutants_of_shape)
-            case "dtypes":
-                yield from mutants_of_rules(places, value, "dtype rule", mutants_of_dtypes)
-            case "layouts":
-                yield from mutants_of_rules(places, value, "layout rule", lambda *_: iter(()))
+    written = [text for each in node.args for text in texts(each)]
+    rules = {each.arg: each.value for each in node.keywords}
+    if is_existing:
+        arguments = "".join(str(text.value) for text in written).partition("->")[0]
+        value = rules.get("shapes", ast.Dict(keys=[], values=[]))
+        for each in mutants_of_rules(places, value, "shape rule", mutants_of_shape):
+            if not is_about(places, value, each, arguments):
+                yield each
+        return
+    for text in written:
+        yield from mutants_of_schema(places, text)
+    for name, value in rules.items():
+        match name:
             case "requires":
                 yield from mutants_of_conditions(places, value)
-            case "backward" | "unspecified":
-                kind = "backward formula" if keyword.arg == "backward" else "unspecified rule"
-                yield from mutants_of_rules(places, value, kind, expression_in_text)
-            case "saves" | "outputs":
-                if isinstance(value, ast.List | ast.Tuple):
-                    for index in range(len(value.elts)):
-                        yield places.drop_from_list("backward formula", value.elts, index)
+            case "saves" | "outputs" if isinstance(value, ast.List | ast.Tuple):
+                for index in range(len(value.elts)):
+                    yield places.drop_from_list("backward formula", value.elts, index)
             case "aclnn" if has_kernels:
                 yield from mutants_of_list_text(places, value, "aclnn call")
+            case str() if name in RULES:
+                yield from mutants_of_rules(places, value, *RULES[name])
 
 
 def is_about(places: Places, rules: ast.expr, mutant: Mutant, arguments: str) -> bool:
@@ -120,7 +130,7 @@ def is_about(places: Places, rules: ast.expr, mutant: Mutant, arguments: str) ->
                 if isinstance(key, ast.Constant) and places.start(
                     key
                 ) <= mutant.start <= places.end(value):
-                    return re.search(rf"\b{key.value}\b", arguments) is not None
+                    return re.search(rf"\b{key.value!s}\b", arguments) is not None
     return False
 
 
@@ -181,7 +191,7 @@ def mutants_of_rules(
 
 
 def expression_in_text(
-    places: Places, node: ast.expr, kind: str, _names: list[object]
+    places: Places, node: ast.expr, kind: str, _names: Sequence[object]
 ) -> Iterator[Mutant]:
     """Yield the mutants of an expression in a text."""
     found = content(places, node)
@@ -193,9 +203,9 @@ def expression_in_text(
 
 
 def mutants_of_shape(
-    places: Places, node: ast.expr, kind: str, names: list[object]
+    places: Places, node: ast.expr, kind: str, names: Sequence[object]
 ) -> Iterator[Mutant]:
-    """Yield a pattern without one of its sizes, with two exchanged, or with another tensor's name."""
+    """Yield a pattern without a size, with two exchanged, or with another tensor's name."""
     found = content(places, node)
     if found is None:
         return
@@ -227,13 +237,13 @@ def mutants_of_list_text(places: Places, node: ast.expr, kind: str) -> Iterator[
     ]
     for index in range(len(spans)):
         yield places.drop_span(kind, spans, index)
-    for (a, b), (c, d) in zip(spans, spans[1:], strict=False):
+    for (a, b), (c, d) in itertools.pairwise(spans):
         new = places.source[c:d] + places.source[b:c] + places.source[a:b]
         yield places.put_between(kind, a, d, new)
 
 
 def mutants_of_dtypes(
-    places: Places, node: ast.expr, kind: str, names: list[object]
+    places: Places, node: ast.expr, kind: str, names: Sequence[object]
 ) -> Iterator[Mutant]:
     """Yield a rule with one dtype less, another dtype, or one that no longer follows a tensor."""
     found = content(places, node)
@@ -258,3 +268,18 @@ def mutants_of_conditions(places: Places, node: ast.expr) -> Iterator[Mutant]:
     for index, each in enumerate(node.elts):
         yield places.drop_from_list("dropped condition", node.elts, index)
         yield from expression_in_text(places, each, "changed condition", [])
+
+
+def nothing(*_: object) -> Iterator[Mutant]:
+    """Yield no change of a text: such rules are only dropped."""
+    return iter(())
+
+
+# Keywords of a declaration: kind of the faults in them, and what their texts become.
+RULES: dict[str, tuple[str, MutantsOfText]] = {
+    "shapes": ("shape rule", mutants_of_shape),
+    "dtypes": ("dtype rule", mutants_of_dtypes),
+    "layouts": ("layout rule", nothing),
+    "backward": ("backward formula", expression_in_text),
+    "unspecified": ("unspecified rule", expression_in_text),
+}

@@ -147,10 +147,7 @@ class Places:
     def sign(self, kind: str, start: int, end: int, old: str, new: str) -> Iterator[Mutant]:
         """Replace an operator that stands between two operands, among blanks and parentheses."""
         pattern = old.replace(" ", r"\s+")
-        if old[0].isalpha():
-            pattern = rf"\b{pattern}\b"
-        else:
-            pattern = re.escape(old)
+        pattern = rf"\b{pattern}\b" if old[0].isalpha() else re.escape(old)
         found = re.search(pattern.encode(), self.source[start:end])
         if found is not None:
             yield self.put_between(kind, start + found.start(), start + found.end(), new)
@@ -198,14 +195,13 @@ def mutants_of_nodes(
 
 def parts(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the children that run; not the annotations and docstrings."""
-    annotations = {"annotation", "returns"}
     for name, value in ast.iter_fields(node):
-        if name in annotations:
+        if name in ("annotation", "returns"):
             continue
         values = value if isinstance(value, list) else [value]
         for index, each in enumerate(values):
             is_text = index == 0 and name == "body" and is_docstring(each)
-            if isinstance(each, ast.AST) and not is_text:
+            if isinstance(each, ast.AST) and not is_text and not is_decoration(each):
                 yield each
 
 
@@ -214,38 +210,19 @@ def is_docstring(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
+def is_decoration(node: ast.AST) -> bool:
+    """Return whether a decorator only says what graphs TorchAir is tested with."""
+    return isinstance(node, ast.Call) and dotted(node.func)[-1:] == ["declare_supported"]
+
+
 def mutants_at(places: Places, node: ast.AST) -> Iterator[Mutant]:
     """Yield the mutants of one node, without those of its children."""
     match node:
-        case ast.BinOp(left, operator, right) if type(operator) in BINARY:
-            yield from places.sign(
-                "operator", places.end(left), places.start(right), *BINARY[type(operator)]
-            )
-            yield places.put("dropped term", node, places.alone(left))
-            yield places.put("dropped term", node, places.alone(right))
-        case ast.BinOp(left, ast.MatMult(), right):
-            yield places.swap("swapped arguments", left, right)
-        case ast.AugAssign(target, operator, value) if type(operator) in BINARY:
-            old, new = BINARY[type(operator)]
-            start, end = places.end(target), places.start(value)
-            yield from places.sign("operator", start, end, f"{old}=", f"{new}=")
-            yield places.put("dropped statement", node, "pass")
-        case ast.Compare(left, operators, comparators):
-            operands = [left, *comparators]
-            for (one, two), sign in zip(itertools.pairwise(operands), operators, strict=True):
-                yield from places.sign(
-                    "comparison", places.end(one), places.start(two), *COMPARISONS[type(sign)]
-                )
-        case ast.BoolOp(operator, values):
-            old, new = ("and", "or") if isinstance(operator, ast.And) else ("or", "and")
-            yield from places.sign(
-                "condition", places.end(values[0]), places.start(values[1]), old, new
-            )
-        case ast.UnaryOp(_, operand):
-            yield places.put("dropped sign", node, places.alone(operand))
-        case ast.If(test):
-            yield places.put("condition", test, b"not (" + places.text(test) + b")")
-        case ast.IfExp(test, body, orelse):
+        case ast.stmt():
+            yield from mutants_of_statement(places, node)
+        case ast.BinOp() | ast.BoolOp() | ast.UnaryOp() | ast.Compare():
+            yield from mutants_of_operator(places, node)
+        case ast.IfExp(_, body, orelse):
             yield places.put("condition", node, places.text(body))
             yield places.put("condition", node, places.text(orelse))
         case ast.Constant():
@@ -254,16 +231,57 @@ def mutants_at(places: Places, node: ast.AST) -> Iterator[Mutant]:
             yield places.put("dtype", node, f"torch.{DTYPES[name]}")
         case ast.Call():
             yield from mutants_of_call(places, node)
+        case ast.Dict(keys, values):
+            yield from mutants_of_dict(places, keys, values)
+        case ast.Lambda():
+            yield from swapped_names(places, node)
+
+
+def mutants_of_statement(places: Places, node: ast.stmt) -> Iterator[Mutant]:
+    """Yield a statement that is missing, or returns something else."""
+    match node:
+        case ast.AugAssign(target, operator, value) if type(operator) in BINARY:
+            old, new = BINARY[type(operator)]
+            start, end = places.end(target), places.start(value)
+            yield from places.sign("operator", start, end, f"{old}=", f"{new}=")
+            yield places.put("dropped statement", node, "pass")
+        case ast.If(test):
+            yield places.put("condition", test, b"not (" + places.text(test) + b")")
         case ast.Expr(value) if not isinstance(value, ast.Constant):
             yield places.put("dropped statement", node, "pass")
         case ast.Return(ast.Tuple([first, second, *_])):
             yield places.swap("swapped results", first, second)
-        case ast.Return(value) if isinstance(value, ast.Call | ast.Name):
+        case ast.Return(ast.Call() | ast.Name() as value):
             yield places.put("added copy", value, places.text(value) + b".clone()")
-        case ast.Dict(keys, values):
-            yield from mutants_of_dict(places, keys, values)
-        case ast.FunctionDef() | ast.Lambda():
+        case ast.FunctionDef():
             yield from swapped_names(places, node)
+
+
+def mutants_of_operator(
+    places: Places, node: ast.BinOp | ast.BoolOp | ast.UnaryOp | ast.Compare
+) -> Iterator[Mutant]:
+    """Yield another operator, and operands alone."""
+    match node:
+        case ast.BinOp(left, ast.MatMult(), right):
+            yield places.swap("swapped arguments", left, right)
+        case ast.BinOp(left, operator, right) if type(operator) in BINARY:
+            yield from places.sign(
+                "operator", places.end(left), places.start(right), *BINARY[type(operator)]
+            )
+            yield places.put("dropped term", node, places.alone(left))
+            yield places.put("dropped term", node, places.alone(right))
+        case ast.Compare(left, operators, comparators):
+            operands = [left, *comparators]
+            for (one, two), sign in zip(itertools.pairwise(operands), operators, strict=True):
+                yield from places.sign(
+                    "comparison", places.end(one), places.start(two), *COMPARISONS[type(sign)]
+                )
+        case ast.BoolOp(join, [first, second, *_]):
+            old, new = ("and", "or") if isinstance(join, ast.And) else ("or", "and")
+            start, end = places.end(first), places.start(second)
+            yield from places.sign("condition", start, end, old, new)
+        case ast.UnaryOp(_, operand):
+            yield places.put("dropped sign", node, places.alone(operand))
 
 
 def mutants_of_constant(places: Places, node: ast.Constant) -> Iterator[Mutant]:
@@ -300,7 +318,8 @@ def mutants_of_call(places: Places, node: ast.Call) -> Iterator[Mutant]:
                     yield places.put_between("not in place", start, places.end(node.func), new)
     if len(node.args) > 1:
         yield places.swap("swapped arguments", node.args[0], node.args[1])
-    spans = [(places.start(each), places.end(each)) for each in [*node.args, *node.keywords]]
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    spans = [(places.start(each), places.end(each)) for each in given]
     for index, each in enumerate(node.keywords):
         if each.arg is not None and spans == sorted(spans):
             yield places.drop_span("dropped argument", spans, len(node.args) + index)
@@ -338,10 +357,8 @@ def mutants_of_dict(
 def swapped_names(places: Places, node: ast.FunctionDef | ast.Lambda) -> Iterator[Mutant]:
     """Yield uses of one parameter as uses of the next."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    if len(names) < 2:
-        return
     following = dict(zip(names, names[1:] + names[:1], strict=True))
-    body = node.body if isinstance(node.body, list) else [node.body]
+    body: list[ast.AST] = [*node.body] if isinstance(node, ast.FunctionDef) else [node.body]
     for each in itertools.chain.from_iterable(map(ast.walk, body)):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in following:
             yield places.put("wrong variable", each, following[each.id])

@@ -81,7 +81,7 @@ class Explanation:
     Parameters
     ----------
     is_equivalent
-        They do what the original does, as far as its contract goes; otherwise the check misses them.
+        They do what the original does, as far as its contract goes; others are missed.
     target, kind, before, after
         Which ones: the whole text, or `...` for any part of it.
     """

@@ -51,7 +51,7 @@ class Mutant:
     def identity(self, file: str, source: bytes) -> str:
         """Return a name that stays when other lines of the file change."""
         before, after = self.lines(source)
-        text = "\t".join((file, self.kind, before, after))
+        text = f"{file}\t{self.kind}\t{before}\t{after}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -8,18 +8,24 @@ So what a row finds is a contradiction between the two, as `opwright check NAMES
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
-from dataclasses import dataclass, field
+import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mutants.in_declarations import mutants_of_declarations
+from mutants.in_cpp import mutants_of_cpp
+from mutants.in_declarations import mutants_of_declarations, without_samples
 from mutants.in_python import mutants_of
 from opwright.check.request import Request
+from opwright.kit.packaging.emitted_tree import read_sources
+from opwright.project.config import read_project
 from opwright.project.template import TEMPLATES, project_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mutants.mutant import Mutant
 
@@ -27,6 +33,30 @@ __all__ = ["Target", "all_targets"]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+BUILD_TIME = 600  # seconds
+OPWRIGHT = (sys.executable, "-m", "opwright")
+# What did not change is not compiled again, where ccache is installed.
+COMPILER = "ccache g++" if shutil.which("ccache") else "g++"
+COMPILE = (
+    *("env", "-C", "generated", f"CXX={COMPILER}"),
+    *(sys.executable, "setup.py", "-q", "build_ext", "--inplace"),
+)
+# Emitted files that are of the operators alone; the others are the same in each project.
+EMITTED = (
+    "generated/mutated/_registration.py",
+    "generated/mutated/converters.py",
+    "generated/mutated/ge.py",
+    "generated/csrc/operators.cpp",
+    "generated/csrc/autograd.cpp",
+    "generated/csrc/functionalization.cpp",
+)
+# Sources of examples/ascend_c -> the operator of its declaration.
+ASCEND_C = {
+    "add_custom": "add_custom",
+    "inplace_axpy": "axpy_",
+    "rms_norm_custom": "rms_norm",
+    "matmul_custom": "matmul",
+}
 LOADS = re.compile(rb"^ops\.load\(\)\n", re.MULTILINE)
 NAMESPACE = re.compile(rb'OperatorSet\("(\w+)"')
 DECLARED = re.compile(rb'(?:operator|declare)\(\s*"(\w+(?:\.\w+)?)\(')
@@ -59,6 +89,8 @@ class Target:
     on_device
         The change is in what runs on the device; what the CPU's kernel shows does not count. The
         twin has kernels of its own for some aclnn functions: there a reference is the CPU's alone.
+    setup
+        Commands that are run in the folder once.
     build
         Commands that are run in the folder after each change, such as a compiler.
     """
@@ -78,7 +110,8 @@ class Target:
     variables: tuple[tuple[str, str], ...] = ()
     kernels: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    build: tuple[tuple[str, ...], ...] = field(default=())
+    setup: tuple[tuple[str, ...], ...] = ()
+    build: tuple[tuple[str, ...], ...] = ()
 
     def request(self, folder: Path) -> Request:
         """Return what the check is asked for."""
@@ -104,22 +137,17 @@ class Target:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        failure = self.put(folder, self.source)
+        failure = self.put(folder, self.source) or run_all(self.setup, folder)
         if failure is not None:
-            raise RuntimeError(f"{self.name}: {failure}")
+            message = f"{self.name}: {failure}"
+            raise RuntimeError(message)
 
     def put(self, folder: Path, source: bytes) -> str | None:
         """Write the source and build it; return why it does not compile."""
         path = folder / self.place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(source)
-        for command in self.build:
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, check=False, timeout=600
-            )
-            if done.returncode != 0:
-                return f"{Path(command[0]).name}: {' '.join((done.stdout + done.stderr).split())[-300:]}"
-        return None
+        return run_all(self.build, folder)
 
     def operators_at(self, line: int, places: Mapping[str, str]) -> frozenset[str]:
         """Return the operators that a line is of: the last one that starts before it, or all.
@@ -137,9 +165,35 @@ class Target:
         )
 
 
+def run_all(commands: Iterable[tuple[str, ...]], folder: Path) -> str | None:
+    """Run commands until one fails; return what that one printed."""
+    for command in commands:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=BUILD_TIME,
+        )
+        if done.returncode != 0:
+            errors = [line for line in done.stdout.splitlines() if "error" in line.lower()]
+            return " ".join((errors or ["no message"])[0].split())[:300]
+    return None
+
+
 def all_targets() -> list[Target]:
     """Return all targets, quick ones first."""
-    return [*templates(), *declared_examples(), *written_by_hand(), *reference_kernels()]
+    return [
+        *templates(),
+        *declared_examples(),
+        *written_by_hand(),
+        *reference_kernels(),
+        *emitted_sources(),
+        *ascend_c_sources(),
+    ]
 
 
 def templates() -> list[Target]:
@@ -172,7 +226,8 @@ def declared(
 ) -> Target:
     """Return the target of an operator file that is loaded as it is."""
     others = others or {}
-    library = source if LOADS.search(source) else source + b"\n\nops.load()\n"
+    library = without_samples(source)
+    library = library if LOADS.search(library) else library + b"\n\nops.load()\n"
     return Target(
         name=name,
         file=file,
@@ -242,6 +297,80 @@ def reference_kernels() -> list[Target]:
                 kernels=("kernel.py",),
             )
         )
+    return found
+
+
+def emitted_sources() -> list[Target]:
+    """Return what is emitted for the projects of `opwright new`, Python and C++."""
+    return [
+        target
+        for template in TEMPLATES.values()
+        for target in emitted_for(template.name, project_texts("mutated", template))
+    ]
+
+
+def emitted_for(name: str, texts: Mapping[str, str]) -> Iterator[Target]:
+    """Yield the targets of one project: each emitted file that is of its operator alone."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for path, text in texts.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        project = read_project(folder)
+        files = read_sources(project, project.options).files
+    declaration = texts["operators.py"].encode()
+    tree = {f"generated/{path}": text.encode() for path, text in files.items()}
+    for path in EMITTED:
+        source = tree.get(path)
+        if source is None:
+            continue
+        is_cpp = path.endswith(".cpp")
+        mutants = mutants_of_cpp(source) if is_cpp else mutants_of(source)
+        yield Target(
+            name=f"emitted {name}/{Path(path).name}",
+            file=f"{name}/{path}",
+            source=source,
+            mutants=tuple(mutants),
+            place=path,
+            others={**tree, "declared.py": declaration},
+            namespace="mutated",
+            operators=operators_of(declaration),
+            variables=(("PYTHONPATH", "generated"),),
+            kernels=("declared.py",),
+            setup=() if is_cpp else (COMPILE,),
+            build=(COMPILE,) if is_cpp else (),
+        )
+
+
+def ascend_c_sources() -> list[Target]:
+    """Return the operator projects of examples/ascend_c, host and kernel, one for each operator."""
+    folder = EXAMPLES / "ascend_c"
+    declaration = (folder / "operators.py").read_bytes()
+    found = []
+    for stem, operator in ASCEND_C.items():
+        paths = [f"op_host/{stem}_tiling.h", "op_host/split.h", "CMakePresets.json"]
+        sources = [f"op_kernel/{stem}.cpp", f"op_host/{stem}.cpp"]
+        files = {path: (folder / path).read_bytes() for path in [*paths, *sources]}
+        found += [
+            Target(
+                name=f"ascend_c/{path}",
+                file=str((folder / path).relative_to(ROOT)),
+                source=files[path],
+                mutants=tuple(mutants_of_cpp(files[path])),
+                place=path,
+                others={
+                    **files,
+                    "declared.py": declaration,
+                    "library.py": declaration + b"\n\nops.load()\n",
+                },
+                namespace=namespace_of(declaration),
+                load=("library.py",),
+                operators=frozenset({operator}),
+                packages=("package/vendors/opwright_examples",),
+                build=((*OPWRIGHT, "ascendc", "build", ".", "--out", "package"),),
+            )
+            for path in sources
+        ]
     return found
 
 
