@@ -8,9 +8,12 @@ quicker ones, come first.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.check.errors import ImportFailedError, LoadEndedError, NotRunError
@@ -20,11 +23,9 @@ from opwright.check.processes.pool import Finished, Limits, Pool, RefusedError
 from opwright.twin.environment import twin_environment
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import installed_toolkit
-from opwright.twin.user_kernels import build_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from mutants.log import Verdict
     from mutants.targets import Target
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BaselineError", "Session"]
 
+BUILD_PACKAGES = """
+import sys
+from pathlib import Path
+from opwright.twin.user_kernels import build_packages
+print(*build_packages([Path(each) for each in sys.argv[1:]]), sep="\\n")
+"""
 GIB = 1 << 30
 LIMITS = Limits(seconds=120.0, memory=4 * GIB)  # as the command has them
 FOUND = {"failed", "crashed", "hung", "out of memory"}
@@ -80,7 +87,7 @@ class Session:
         }
         packages = [self.folder / each for each in self.target.packages]
         if kernels:
-            packages += build_packages(kernels)
+            packages += packages_of(kernels)
         environment = twin_environment(variables, installed_toolkit(), settings, packages)
         self.server = Server(environment, rows=[])
 
@@ -194,6 +201,20 @@ class Session:
             return cell.process != "plain", self.seconds[key] / found
 
         return sorted((each for each in self.cells if each.operator in names), key=weight)
+
+
+def packages_of(kernels: Iterable[Path]) -> list[Path]:
+    """Return the operator packages for kernel files, built in a process of its own.
+
+    Those files register what they declare, each time in another folder.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD_PACKAGES, *kernels],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [Path(line) for line in done.stdout.splitlines()]
 
 
 def sum_of(finds: Counter[tuple[str, Key]], key: Key) -> int:

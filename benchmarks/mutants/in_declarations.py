@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # Source, text, kind and the names of tensors -> mutants of the text.
     MutantsOfText: TypeAlias = Callable[[Places, ast.expr, str, Sequence[object]], Iterator[Mutant]]
 
-__all__ = ["mutants_of_declarations", "without_samples"]
+__all__ = ["mutants_of_declarations", "without"]
 
 DECLARING = {"operator", "declare", "backward", "OperatorSet", "load"}
 TEXT = re.compile(rb"""^(["'])([^\\"']*)\1$""")
@@ -54,10 +54,11 @@ def mutants_of_declarations(
     return unique(found, source)
 
 
-def without_samples(source: bytes) -> bytes:
-    """Return an operator file without its samples, with the lines that it had.
+def without(source: bytes, *names: str) -> bytes:
+    """Return an operator file without these keywords of its declarations, with the lines it had.
 
-    A declaration whose rules refuse its own samples cannot be loaded. As a library it needs none.
+    A declaration whose rules refuse its own samples cannot be loaded: as a library it needs none.
+    One that describes what is registered elsewhere has no converter of its own.
     """
     places = Places(source)
     keywords = [
@@ -65,7 +66,7 @@ def without_samples(source: bytes) -> bytes:
         for node in ast.walk(places.tree)
         if isinstance(node, ast.Call) and is_declaring(node)
         for each in node.keywords
-        if each.arg in ("samples", "errors")
+        if each.arg in names
     ]
     for each in sorted(keywords, key=places.start, reverse=True):
         start, end = places.start(each), places.end(each)

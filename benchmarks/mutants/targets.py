@@ -11,13 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mutants.in_cpp import mutants_of_cpp
-from mutants.in_declarations import mutants_of_declarations, without_samples
+from mutants.in_declarations import mutants_of_declarations, without
 from mutants.in_python import mutants_of
 from opwright.check.request import Request
 from opwright.kit.packaging.emitted_tree import read_sources
@@ -41,6 +42,13 @@ COMPILE = (
     *("env", "-C", "generated", f"CXX={COMPILER}"),
     *(sys.executable, "setup.py", "-q", "build_ext", "--inplace"),
 )
+COMPILE_EXTENSION = (
+    *("env", f"CXX={COMPILER}", *OPWRIGHT, "run", "--", sys.executable, "setup.py", "-q"),
+    *("build_ext", "--build-lib", "library", "--build-temp", "objects"),
+)
+LIBRARY = f"library/my_ops_npu{sysconfig.get_config_var('EXT_SUFFIX')}"
+# Parts of an operator of examples/torchair: not its schema and OpDef, which are declared.
+CHANGED_BY_HAND = ("meta.py", "converter.py", "kernel.py", "adapter.cpp")
 # Emitted files that are of the operators alone; the others are the same in each project.
 EMITTED = (
     "generated/mutated/_registration.py",
@@ -191,6 +199,7 @@ def all_targets() -> list[Target]:
         *declared_examples(),
         *written_by_hand(),
         *reference_kernels(),
+        *from_scratch(),
         *emitted_sources(),
         *ascend_c_sources(),
     ]
@@ -226,7 +235,7 @@ def declared(
 ) -> Target:
     """Return the target of an operator file that is loaded as it is."""
     others = others or {}
-    library = without_samples(source)
+    library = without(source, "samples", "errors")
     library = library if LOADS.search(library) else library + b"\n\nops.load()\n"
     return Target(
         name=name,
@@ -234,7 +243,7 @@ def declared(
         source=library,
         mutants=tuple(mutants_of_declarations(library, is_existing=b"existing=True" in library)),
         place="library.py",
-        others={"declared.py": LOADS.sub(b"", source), **others},
+        others={"declared.py": described(source), **others},
         namespace=namespace_of(source),
         load=("library.py",),
         operators=operators_of(source),
@@ -264,7 +273,7 @@ def written_by_hand() -> list[Target]:
                     mutants=changes,
                     place=f"by_hand/{name}",
                     others={
-                        "declared.py": LOADS.sub(b"", declaration),
+                        "declared.py": described(declaration),
                         **{f"by_hand/{each}": text for each, text in files.items()},
                         **kernels,
                     },
@@ -290,7 +299,7 @@ def reference_kernels() -> list[Target]:
                 source=path.read_bytes(),
                 mutants=tuple(mutants_of(path.read_bytes())),
                 place="kernel.py",
-                others={"declared.py": LOADS.sub(b"", declaration), "library.py": declaration},
+                others={"declared.py": described(declaration), "library.py": declaration},
                 namespace=namespace_of(declaration),
                 load=("library.py",),
                 operators=operators_of(declaration),
@@ -298,6 +307,45 @@ def reference_kernels() -> list[Target]:
             )
         )
     return found
+
+
+def from_scratch() -> list[Target]:
+    """Return the operators of examples/torchair that are written by hand, all parts of them."""
+    return [
+        target
+        for folder in sorted(EXAMPLES.glob("torchair/*_from_scratch"))
+        for target in parts_of(folder)
+    ]
+
+
+def parts_of(folder: Path) -> Iterator[Target]:
+    """Yield Meta, converter, kernel and adapter of one operator."""
+    paths = [path for path in (folder / "by_hand").rglob("*") if path.suffix in {".py", ".cpp"}]
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(paths)}
+    declaration = (folder / "declared/operators.py").read_bytes()
+    for name, source in files.items():
+        if not name.endswith(CHANGED_BY_HAND):
+            continue
+        is_cpp = name.endswith(".cpp")
+        yield Target(
+            name=f"{folder.relative_to(EXAMPLES)}/{name}",
+            file=str((folder / name).relative_to(ROOT)),
+            source=source,
+            mutants=tuple(mutants_of_cpp(source) if is_cpp else mutants_of(source)),
+            place=name,
+            others={
+                **files,
+                "setup.py": (EXAMPLES / "torchair/setup.py").read_bytes(),
+                "declared.py": described(declaration),
+            },
+            namespace=namespace_of(declaration),
+            load=("by_hand/operators.py",),
+            operators=operators_of(declaration),
+            variables=(("PYTHONPATH", "by_hand"), ("MY_OPS_LIBRARY", LIBRARY)),
+            kernels=("by_hand/step2_operator/kernel.py",),
+            setup=() if is_cpp else (COMPILE_EXTENSION,),
+            build=(COMPILE_EXTENSION,) if is_cpp else (),
+        )
 
 
 def emitted_sources() -> list[Target]:
@@ -372,6 +420,11 @@ def ascend_c_sources() -> list[Target]:
             for path in sources
         ]
     return found
+
+
+def described(source: bytes) -> bytes:
+    """Return a declaration that describes what is registered elsewhere."""
+    return without(LOADS.sub(b"", source), "converter")
 
 
 def namespace_of(source: bytes) -> str:

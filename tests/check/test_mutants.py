@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mutants.in_cpp import mutants_of_cpp
-from mutants.in_declarations import mutants_of_declarations, without_samples
+from mutants.in_declarations import mutants_of_declarations, without
 from mutants.in_python import mutants_of
 from mutants.log import Explanation, Log, Result, read_explanations
 
@@ -119,7 +119,7 @@ def test_rules_of_another_library_are_those_of_its_results() -> None:
 
 
 def test_a_library_needs_no_samples() -> None:
-    left = without_samples(DECLARATION)
+    left = without(DECLARATION, "samples", "errors")
     assert left.count(b"\n") == DECLARATION.count(b"\n")
     (function,) = (each for each in ast.parse(left).body if isinstance(each, ast.FunctionDef))
     (decorator,) = function.decorator_list
