@@ -101,6 +101,9 @@ def run_target(target: Target, mutants: list[Mutant], log: Log, *, jobs: int) ->
         return
     print(f"{target.name}: {len(left)} mutants", flush=True)
     shards = [left[index::jobs] for index in range(min(jobs, len(left)))]
+    if jobs == 1:  # in the main thread, which Ctrl-C ends at once
+        run_shard(target, left, log)
+        return
     with ThreadPoolExecutor(len(shards)) as threads:
         list(threads.map(lambda shard: run_shard(target, shard, log), shards))
 
