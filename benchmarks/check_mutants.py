@@ -158,8 +158,8 @@ def report(results: Sequence[Result]) -> None:
         print(f"a fault is found after {seconds[len(seconds) // 2]:.1f} s (median)")
     for each in sorted(results, key=lambda result: (result.file, result.line)):
         if each.verdict == "survived":
-            told = explain(each, explanations)
-            text = "unexplained" if told is None else label(told)
+            reason = explain(each, explanations)
+            text = "unexplained" if reason is None else label(reason)
             print(f"\n{each.file}:{each.line}: {each.kind} ({each.target}): {text}")
             print(f"  - {each.before}\n  + {each.after}")
 

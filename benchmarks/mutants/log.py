@@ -18,7 +18,7 @@ Verdict: TypeAlias = Literal["found", "survived", "refused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a mutant.
+    """The fate of a mutant.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ EXAMPLES = ROOT / "examples"
 RMS_NORM = b'    dtypes={"x": "float16 float32", "gamma": "x", "rstd": "float32"},\n'
 BUILD_TIME = 600  # seconds
 OPWRIGHT = (sys.executable, "-m", "opwright")
-# What did not change is not compiled again, where ccache is installed.
+# With ccache, units that did not change are not compiled again.
 COMPILER = "ccache g++" if shutil.which("ccache") else "g++"
 COMPILE = (
     *("env", "-C", "generated", f"CXX={COMPILER}"),
