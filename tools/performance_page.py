@@ -23,6 +23,8 @@ SUMMARY = "## In short\n"
 RUNNER = ROOT / "tools" / "benchmark_output.py"  # keeps what libraries print out of the page
 # Modules that the scripts import; they measure nothing themselves.
 PARTS = {"machine", "process_memory", "timing"}
+# Takes hours and counts findings: what it prints is in docs/check.md.
+ALONE = {"check_mutants"}
 
 HEAD = """# Performance
 
@@ -45,7 +47,8 @@ def machine() -> str:
 
 def scripts(names: list[str]) -> list[Path]:
     """Return the benchmarks of these names, or all; a name that is none ends the program."""
-    found = {path.stem: path for path in sorted(BENCHMARKS.glob("*.py")) if path.stem not in PARTS}
+    paths = sorted(BENCHMARKS.glob("*.py"))
+    found = {path.stem: path for path in paths if path.stem not in PARTS | ALONE}
     if unknown := sorted(set(names) - set(found)):
         sys.exit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(found)}")
     return [found[name] for name in names or found]
