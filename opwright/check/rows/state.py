@@ -64,7 +64,7 @@ def run(context: RowContext) -> None:
         return examine_calls(context, sample, is_refused=False)
 
     with keep_state(WRITABLE):  # an operator without a reference is called to find them
-        samples = list(context.samples.of({"dtype", "presence"}, 2))
+        samples = list(context.samples.of({"dtype", "presence", "size"}, 4))
     context.each(examine, samples=samples)
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.twin
 
 NAMESPACE = "own_reference"
 LIBRARY = torch.library.Library(NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
-ROWS = ("numerics", "edges", "mutation")
+ROWS = ("numerics", "edges", "mutation", "errors")
 
 
 def register(
@@ -58,6 +58,11 @@ def absent(x: torch.Tensor) -> torch.Tensor:
 
 register("clamps(Tensor x) -> Tensor", lambda x: x * 2, lambda x: (x * 2).clamp(max=0.5))
 register("narrows(Tensor x, int n) -> Tensor", lambda x, n: x + n, lambda x, n: x + narrowed(n))
+register(
+    "wraps(Tensor x, int dim) -> Tensor",
+    lambda x, dim: x.cumsum(dim),
+    lambda x, dim: x.cumsum(dim % max(x.dim(), 1)),
+)
 register("doubles(Tensor x) -> Tensor", lambda x: x * 2, lambda x: x + x)
 register("draws(Tensor x) -> Tensor", torch.rand_like, torch.rand_like)
 register("takes_more(Tensor x) -> Tensor", only_single, lambda x: x + x)
@@ -78,6 +83,7 @@ def findings(name: str, *rows: str) -> set[str]:
     [
         ("clamps", "numerics/wrong-values"),
         ("narrows", "numerics/wrong-special-values"),
+        ("wraps", "errors/accepted"),
     ],
 )
 def test_a_kernel_that_differs_from_the_one_for_the_cpu_is_found(name: str, fault: str) -> None:

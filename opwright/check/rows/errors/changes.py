@@ -42,6 +42,8 @@ class Bad:
         The attribute that is changed, and its value, if it is one that is.
     is_none
         Whether None is given for a tensor that is not optional.
+    is_length
+        Whether a list of tensors has another length.
     """
 
     what: str
@@ -51,6 +53,12 @@ class Bad:
     only: str | None = None
     given: tuple[str, Any] | None = None
     is_none: bool = False
+    is_length: bool = False
+
+    @property
+    def keeps_tensors(self) -> bool:
+        """Whether it changes an attribute, or how many tensors there are, and no tensor."""
+        return self.given is not None or self.is_length
 
     def sample(self, good: Sample) -> Sample:
         """Return the sample that the arguments are of, as far as it can be said."""
@@ -85,6 +93,7 @@ def changes(subject: Subject, values: Values) -> Iterator[Bad]:
                 f"{name!r} with {len(value) - 1} elements",
                 lambda values, name=name: {**values, name: list(values[name])[:-1]},  # type: ignore[misc]
                 (f"values[{name!r}] = values[{name!r}][:-1]",),
+                is_length=True,
             )
     if len(names) > 1:
         for name in names:
