@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LOG = ROOT / "build" / "check_mutants.tsv"
+WIDTH = 140  # of the tables: names of targets are long
 EXPLANATIONS = Path(__file__).parent / "mutants" / "explanations.tsv"
 
 
@@ -148,7 +149,7 @@ def run_mutant(session: Session, mutant: Mutant) -> Result:
 def report(results: Sequence[Result]) -> None:
     """Print the share that was found, of each kind and target, by which row, and the survivors."""
     explanations = read_explanations(EXPLANATIONS)
-    console = Console()
+    console = Console(width=WIDTH)
     console.print(shares("kind", results, explanations, lambda each: each.kind))
     console.print(shares("target", results, explanations, lambda each: each.target))
     rows = Counter(each.by.partition("/")[0] for each in results if each.verdict == "found")

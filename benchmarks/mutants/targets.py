@@ -238,7 +238,7 @@ def declared(
 ) -> Target:
     """Return the target of an operator file that is loaded as it is."""
     others = others or {}
-    library = without(source, "samples", "errors")
+    library = without(source, "samples", "errors", "tolerances")
     library = library if LOADS.search(library) else library + b"\n\nops.load()\n"
     return Target(
         name=name,
