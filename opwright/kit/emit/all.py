@@ -1,4 +1,7 @@
-"""All files of the generated tree: facts and options -> {path: text}. Pure and deterministic."""
+"""All files of the generated tree: facts and options -> {path: text}. Pure and deterministic.
+
+A new file has its entry in the package of its language, `cpp` or `python`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules, one function each, and the table of all of them."""
+"""The rules, one function each by theme; a new one has a row in `table`."""
 
 from __future__ import annotations
 
