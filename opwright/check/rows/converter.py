@@ -4,9 +4,11 @@ Read is the function that adds the operator to a graph of GE: the one of the dec
 (`converter=`), or what was registered with torchair.register_fx_node_ge_converter. TorchAir calls
 it with the arguments of the schema, those of an operator that writes by their names: it must take
 all of them, in their order, and none that the schema does not have; and it must use each of them,
-or its value is lost in graphs alone. Each node that it makes with `custom_op` or `ge_op` has a type
-that is known, with the inputs, attributes, outputs and attribute types of its prototype (REG_OP),
-as far as they are literals. What a converter computes is compared when a graph is compiled.
+or its value is lost in graphs alone. A call that leaves an argument out leaves it to the
+converter's default, which is the schema's, or None. Each node that it makes with `custom_op` or
+`ge_op` has a type that is known, with the inputs, attributes, outputs and attribute types of its
+prototype (REG_OP), as far as they are literals. What a converter computes is compared when a graph
+is compiled.
 
 A derived converter is made of schema and prototype; the row then looks whether there is one.
 """
@@ -72,6 +74,12 @@ NEVER = Kind(
     "register it for the overload: torch.ops.my_ops.f.default",
 )
 
+DEFAULT = Kind(
+    "wrong-default",
+    "a default of the converter is another one than the schema's",
+    "give the parameter the schema's default: a graph in which the argument is left out uses it",
+)
+
 # Arguments that a node cannot take: where and how memory is allocated.
 ALLOCATION = {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.SCALAR_TYPE}
 
@@ -89,6 +97,7 @@ def run(context: RowContext) -> None:
     context.calls += 1  # it is read, not called
     context.details["converter"] = text_of(function)
     examine_parameters(context, function)
+    examine_defaults(context, function)
     examine_use(context, function)
     examine_nodes(context, function)
 
@@ -212,6 +221,28 @@ def examine_signature(context: RowContext, function: Callable[..., object], sche
         context.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
 
 
+def examine_defaults(context: RowContext, function: Callable[..., object]) -> None:
+    """Compare the defaults of the parameters with those of the schema."""
+    parameters = inspect.signature(function).parameters
+    for argument in context.subject.overload._schema.arguments:  # noqa: SLF001 - it has no public name
+        parameter = parameters.get(argument.name)
+        if parameter is None or not argument.has_default_value():
+            continue
+        given, expected = parameter.default, argument.default_value
+        if given in (inspect.Parameter.empty, None) or expected is None:
+            continue  # a converter of its own mind about None is compared when it is compiled
+        if isinstance(expected, list):
+            expected, given = tuple(expected), tuple(given)
+        if given != expected:
+            context.report(
+                DEFAULT,
+                expected=f"{argument.name}={expected!r}, as in the schema",
+                got=f"{argument.name}={given!r}",
+                place=place_of(function),
+            )
+            return
+
+
 def examine_use(context: RowContext, function: Callable[..., object]) -> None:
     """Look for parameters that the function never reads."""
     code = getattr(function, "__code__", None)
@@ -296,6 +327,6 @@ def find_nearest(name: str) -> Iterator[str]:
 ROW = Row(
     name="converter",
     title="the converter for TorchAir fits schema and prototype",
-    kinds=(PARAMETERS, IGNORED, NODE, UNKNOWN, NEVER),
+    kinds=(PARAMETERS, DEFAULT, IGNORED, NODE, UNKNOWN, NEVER),
     run=run,
 )
