@@ -52,15 +52,21 @@ const Settings& choice() noexcept {
 
 pid_t thread_id() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
+std::mutex& shared_clock();
+
 // "2026-11-27-03:20:00.123.456"
 std::string time_now() {
   const auto now = std::chrono::system_clock::now();
   const time_t seconds = std::chrono::system_clock::to_time_t(now);
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
-  struct tm local{};
-  localtime_r(&seconds, &local);
   char day[32];
-  std::strftime(day, sizeof day, "%Y-%m-%d-%H:%M:%S", &local);
+  {
+    // Both functions take locks of libc, which a child would find taken as well.
+    const std::lock_guard<std::mutex> lock(shared_clock());
+    struct tm local{};
+    localtime_r(&seconds, &local);
+    std::strftime(day, sizeof day, "%Y-%m-%d-%H:%M:%S", &local);
+  }
   char result[48];
   std::snprintf(result, sizeof result, "%s.%03d.%03d", day, static_cast<int>(micros / 1000),
                 static_cast<int>(micros % 1000));
@@ -144,7 +150,8 @@ struct PendingErrors {
 
 struct Log {
   PendingErrors pending;
-  LogFile file;  // its mutex may be taken while that of `pending` is held, not the other way round
+  LogFile file;      // its mutex may be taken while that of `pending` is held, not the other way round
+  std::mutex clock;  // while either of them is held
 };
 
 void lock_all();
@@ -160,15 +167,22 @@ Log& shared_log() {
   return *instance;
 }
 
+// Made while the library is loaded, and not by a thread during whose first call another one forks.
+[[maybe_unused]] const Log& kLoaded = shared_log();
+
 void lock_all() {
   shared_log().pending.mutex.lock();
   shared_log().file.lock();
+  shared_log().clock.lock();
 }
 
 void unlock_all() {
+  shared_log().clock.unlock();
   shared_log().file.unlock();
   shared_log().pending.mutex.unlock();
 }
+
+std::mutex& shared_clock() { return shared_log().clock; }
 
 PendingErrors& pending() { return shared_log().pending; }
 

@@ -202,15 +202,17 @@ def fork_while_a_thread_writes() -> None:
 
     thread = threading.Thread(target=write)
     thread.start()
-    for _ in range(30):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(20)  # ends a child that waits for a lock
-            malloc(acl, 0)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-    done.set()
-    thread.join()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends a child that waits for a lock
+                malloc(acl, 0)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_a_child_does_not_wait_for_a_lock_of_its_parent_s_threads(tmp_path: Path) -> None:
