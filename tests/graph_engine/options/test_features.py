@@ -147,10 +147,15 @@ def test_exports_with_experimental_options_have_their_graph(tmp_path: Path) -> N
         assert ("nn_module_stack" in graph) == (option == "enable_record_nn_module_stack")
 
 
-def test_a_scope_dumps_the_types_of_its_nodes(tmp_path: Path) -> None:
+def test_a_scope_dumps_the_types_of_its_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # TorchAir leaves its own notes in the working directory
     config = torchair.CompilerConfig()
     config.dump_config.enable_dump = True
-    config.dump_config.dump_path = str(tmp_path)
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    config.dump_config.dump_path = str(folder)
 
     def function(x: torch.Tensor) -> torch.Tensor:
         positive = torch.relu(x)
@@ -162,4 +167,4 @@ def test_a_scope_dumps_the_types_of_its_nodes(tmp_path: Path) -> None:
     result = compiled_with(function, config)(x)
     torch.testing.assert_close(result, function(x))
     torch_npu.npu.synchronize()
-    assert {each.type for each in find_dumps(tmp_path)} == {"Sigmoid"}
+    assert {each.type for each in find_dumps(folder)} == {"Sigmoid"}
