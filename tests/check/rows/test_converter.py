@@ -15,7 +15,7 @@ import torch_npu  # noqa: F401
 from opwright.check.examine import examine_operator
 from opwright.check.rows import row
 from opwright.check.subject import Subject
-from opwright.check.target import subjects_of_namespace
+from opwright.check.target import bare_subject
 from opwright.internals.modules import GE_CONVERTER
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ def of_a_list(x: object, factor: float = 2.0, axes: tuple[int, ...] = (0, -1)) -
     return x, factor, axes
 
 
+def of_one_number(x: object, factor: float = 2.0, axes: int = 0) -> object:
+    return x, factor, axes
+
+
 @pytest.mark.parametrize(
     ("converter", "got"),
     [
@@ -50,6 +54,7 @@ def of_a_list(x: object, factor: float = 2.0, axes: tuple[int, ...] = (0, -1)) -
         (decides_itself, []),
         (of_a_number, ["factor=1.0"]),
         (of_a_list, ["axes=(0, -1)"]),
+        (of_one_number, ["axes=0"]),
     ],
 )
 def test_a_default_that_is_not_the_schemas_is_reported(
@@ -59,8 +64,8 @@ def test_a_default_that_is_not_the_schemas_is_reported(
     LIBRARY.define(f"{name}(Tensor x, float factor=2.0, int[] axes=[0, 1]) -> Tensor")  # type: ignore[no-untyped-call]
     overload = getattr(torch.ops.defaults_of_converters, name).default
     setattr(overload, GE_CONVERTER, converter)
-    found = [each for each in subjects_of_namespace(NAMESPACE) if isinstance(each, Subject)]
-    (subject,) = [each for each in found if each.operator.name == name]
+    subject = bare_subject(NAMESPACE, name)
+    assert isinstance(subject, Subject)
     (outcome,) = examine_operator(subject, [row("converter")])
     findings = [each for each in outcome.findings if each.kind.name == "wrong-default"]
     assert [each.got for each in findings] == got
