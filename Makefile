@@ -37,7 +37,7 @@ TORCH_NPU ?=
 ARCH ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
-# Of pytest: one more than cores, since a test that waits for a process or a disk leaves its core idle.
+# Pytest's workers: one more than there are cores, since a test that waits for a process or a disk leaves its core idle.
 WORKERS ?= $(shell expr $(JOBS) + 1)
 PYTEST_ARGS ?=
 CASES ?=

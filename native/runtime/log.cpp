@@ -151,7 +151,7 @@ struct PendingErrors {
 struct Log {
   PendingErrors pending;
   LogFile file;      // its mutex may be taken while that of `pending` is held, not the other way round
-  std::mutex clock;  // while either of them is held
+  std::mutex clock;  // may be taken while either of them is held, not the other way round
 };
 
 void lock_all();
@@ -167,7 +167,7 @@ Log& shared_log() {
   return *instance;
 }
 
-// Made while the library is loaded, and not by a thread during whose first call another one forks.
+// Made when the library is loaded: a child that is forked while another thread makes it would wait for that thread.
 [[maybe_unused]] const Log& kLoaded = shared_log();
 
 void lock_all() {

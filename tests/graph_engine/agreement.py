@@ -29,10 +29,18 @@ def call(name: str, *inputs: object, **attributes: object) -> Any:  # noqa: ANN4
     return kernel.function(*inputs, **attributes)
 
 
-def compiled(function: Callable[..., object], *, dynamic: bool = False) -> Callable[..., Any]:
-    """Return a function as TorchAir compiles it in max-autotune mode; earlier ones are dropped."""
+def compiled(
+    function: Callable[..., object],
+    *,
+    dynamic: bool = False,
+    config: torchair.CompilerConfig | None = None,
+) -> Callable[..., Any]:
+    """Return a function as TorchAir compiles it; earlier ones are dropped.
+
+    Without a configuration it compiles in max-autotune mode.
+    """
     torch._dynamo.reset()  # noqa: SLF001 - torch.compiler.reset is not in all versions
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    backend = torchair.get_npu_backend(compiler_config=config or torchair.CompilerConfig())
     made = torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
     return cast("Callable[..., Any]", made)
 

@@ -1,4 +1,4 @@
-"""Processes that have imported torch_npu on the twin, and fork for each script.
+"""Processes that have imported torch_npu on the twin, and pytest, and fork for each script.
 
 Importing takes seconds, a fork a hundredth of one. Nothing of the NPU is initialised before the
 fork, and the child ends like any Python process. Run as a script this file is the server; it reads
@@ -122,7 +122,8 @@ def become(request: Mapping[str, str]) -> None:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         importlib.import_module(name)
-    gc.freeze()  # what is imported is no garbage of a test: children neither look at it nor copy it
+    # Imported objects outlive every test: the collectors of children need not scan and copy them.
+    gc.freeze()
     code = compile(serve(), "<string>", "exec")
     sys.argv = ["-c"]
     main = sys.modules["__main__"] = ModuleType("__main__")

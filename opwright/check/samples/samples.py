@@ -242,7 +242,7 @@ class Samples:
         declared = [Sample(error.values) for error in self.subject.operator.errors]
         if declared or not self.subject.is_own_reference:
             return declared[:most]
-        list(self.of(ALL, most))  # on its way it meets some
+        list(self.of(ALL, most))  # the search keeps what was refused
         return self.refused_by_reference[:most]
 
     def gap(self) -> Sample | None:

@@ -15,7 +15,7 @@ import torch_npu  # noqa: F401
 from opwright.check.examine import examine_operator
 from opwright.check.rows import row
 from opwright.check.subject import Subject
-from opwright.check.target import subjects_of_namespace
+from opwright.check.target import bare_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,8 +71,8 @@ register("is_stub_on_cpu(Tensor x) -> Tensor", absent, lambda x: x + x)
 
 def findings(name: str, *rows: str) -> set[str]:
     """Return what rows find in an operator."""
-    found = [each for each in subjects_of_namespace(NAMESPACE) if isinstance(each, Subject)]
-    (subject,) = [each for each in found if each.operator.name == name]
+    subject = bare_subject(NAMESPACE, name)
+    assert isinstance(subject, Subject)
     outcomes = list(examine_operator(subject, [row(each) for each in rows or ROWS]))
     assert {each.status for each in outcomes} <= {"passed", "failed", "not applicable"}, outcomes
     return {f"{each.row}/{finding.kind.name}" for each in outcomes for finding in each.findings}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -10,21 +10,12 @@ import torch_npu
 import torchair
 
 from opwright.twin.dump import find_dumps
+from tests.graph_engine.agreement import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = [pytest.mark.twin, pytest.mark.isolated]
-
-
-def compiled_with(
-    function: Callable[..., torch.Tensor], config: torchair.CompilerConfig
-) -> Callable[..., torch.Tensor]:
-    """Return a function as TorchAir compiles it with a configuration."""
-    backend = torchair.get_npu_backend(compiler_config=config)
-    made: Any = torch.compile(function, backend=backend, fullgraph=True)
-    return made  # type: ignore[no-any-return]
 
 
 def in_mode(mode: str) -> torchair.CompilerConfig:
@@ -53,7 +44,7 @@ def test_a_record_that_is_waited_for_changes_no_numbers(mode: str) -> None:
         return more * doubled
 
     x = torch.randn(4).to("npu")
-    result = compiled_with(function, in_mode(mode))(x)
+    result = compiled(function, config=in_mode(mode))(x)
     torch.testing.assert_close(result, x * 2 * (x * 2 + 1))
 
 
@@ -72,7 +63,7 @@ def test_tagged_events_order_the_streams_of_a_captured_graph() -> None:
         torchair.ops.npu_tagged_event_wait(back)
         return more * doubled
 
-    captured = compiled_with(function, in_mode("reduce-overhead"))
+    captured = compiled(function, config=in_mode("reduce-overhead"))
     for _ in range(4):
         x = torch.randn(4).to("npu")
         torch.testing.assert_close(captured(x), x * 2 * (x * 2 + 1))
@@ -99,7 +90,7 @@ def test_lengths_of_fused_attention_may_be_tensors_of_the_device(version: str) -
     expected, _ = getattr(torch_npu, name)(
         query, key, value, **{of_keys: lengths.tolist()}, **options
     )
-    result = compiled_with(function, torchair.CompilerConfig())(lengths.to("npu"))
+    result = compiled(function)(lengths.to("npu"))
     torch.testing.assert_close(result, expected)
 
 
@@ -164,7 +155,7 @@ def test_a_scope_dumps_the_types_of_its_nodes(
         return inside * 2
 
     x = torch.randn(4).to("npu")
-    result = compiled_with(function, config)(x)
+    result = compiled(function, config=config)(x)
     torch.testing.assert_close(result, function(x))
     torch_npu.npu.synchronize()
     assert {each.type for each in find_dumps(folder)} == {"Sigmoid"}
