@@ -29,6 +29,7 @@ class Program {
   uint64_t id() const noexcept { return answer_.program; }
   const std::vector<Answer::Output>& outputs() const noexcept { return answer_.outputs; }
   bool launches() const noexcept { return answer_.launches; }
+  const std::vector<size_t>& written_inputs() const noexcept { return answer_.written; }
 
  private:
   const Answer answer_;

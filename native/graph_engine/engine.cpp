@@ -65,6 +65,10 @@ void opwright_engine_program(void* answer, uint64_t program, int32_t launches) {
   result.launches = launches != 0;
 }
 
+void opwright_engine_written_input(void* answer, uint64_t index) {
+  static_cast<Answer*>(answer)->written.push_back(index);
+}
+
 void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes, uint64_t bytes) {
   static_cast<Answer*>(answer)->outputs.push_back({static_cast<ge::DataType>(dtype), {sizes, sizes + rank}, bytes});
 }

@@ -58,6 +58,7 @@ struct Answer {
   uint64_t output_count = 0;
   uint64_t program = 0;
   bool launches = false;  // the program has operators that launch their work on the stream themselves
+  std::vector<size_t> written;  // inputs that the program writes
   std::vector<Output> outputs;
   std::string text;
   std::optional<std::string> failure;
@@ -82,6 +83,7 @@ OPWRIGHT_API void opwright_engine_text(void* answer, const char* text);
 OPWRIGHT_API void opwright_engine_compiled(void* answer, int32_t is_static, int32_t is_fixed, int32_t is_refreshable,
                                            uint64_t output_count);
 OPWRIGHT_API void opwright_engine_program(void* answer, uint64_t program, int32_t launches);
+OPWRIGHT_API void opwright_engine_written_input(void* answer, uint64_t index);
 OPWRIGHT_API void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes,
                                          uint64_t bytes);
 }

@@ -31,6 +31,18 @@ class RunTask final : public Task {
   }
   const char* name() const noexcept override { return "ge::Session::RunGraph"; }
   bool launches() const noexcept { return program_->launches(); }
+  std::vector<MemoryRange> memory_ranges() override {
+    const std::vector<size_t>& written = program_->written_inputs();
+    std::vector<MemoryRange> ranges;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const bool is_written = std::find(written.begin(), written.end(), i) != written.end();
+      ranges.push_back(inputs_.range(i, /*read=*/true, is_written, "an input"));
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      ranges.push_back(outputs_.range(i, /*read=*/false, /*written=*/true, "an output"));
+    }
+    return ranges;
+  }
   const char* capture_obstacle() const noexcept override {
     return "a graph of the graph engine is no sequence of launches; use one of the two graph modes";
   }

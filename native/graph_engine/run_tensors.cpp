@@ -34,6 +34,7 @@ void RunTensors::add(const Given& given) {
   copies_.emplace_back();
   const auto* const values = static_cast<const uint8_t*>(given.data);
   if (on_host) copies_.back().assign(values, values + bytes);
+  addresses_.push_back(on_host ? nullptr : given.data);
   views_.push_back(
       {given.type, on_host || given.data == nullptr, 0, nullptr, on_host ? nullptr : reach(given.data), bytes});
 }
@@ -41,7 +42,13 @@ void RunTensors::add(const Given& given) {
 void RunTensors::add_output(const Answer::Output& output, const void* data) {
   sizes_.push_back(output.sizes);
   copies_.emplace_back();
+  addresses_.push_back(memory::is_device_address(data) ? data : nullptr);
   views_.push_back({output.dtype, 0, 0, nullptr, reach(data), output.bytes});
+}
+
+MemoryRange RunTensors::range(size_t index, bool read, bool written, const char* what) const {
+  const void* const address = addresses_[index];
+  return {address, address == nullptr ? 0 : views_[index].bytes, read, written, what};
 }
 
 const EngineTensor* RunTensors::views() {

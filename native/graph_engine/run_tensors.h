@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph_engine/engine.h"
+#include "runtime/streams/task.h"
 
 namespace opwright::graph_engine {
 
@@ -26,12 +27,15 @@ class RunTensors {
   void add_output(const Answer::Output& output, const void* data);
   size_t size() const noexcept { return views_.size(); }
   const EngineTensor* views();
+  // The memory of a tensor on the device, as `what` of a task; no bytes if it is on the host.
+  MemoryRange range(size_t index, bool read, bool written, const char* what) const;
   void append_addresses(std::vector<void*>& addresses);
   // The properties that a program depends on: types, shapes, and values on the host if there are any when it is made.
   std::string key(bool with_values) const;
 
  private:
   std::vector<EngineTensor> views_;
+  std::vector<const void*> addresses_;  // as the caller gave them; null of host memory
   std::vector<std::vector<int64_t>> sizes_;
   std::vector<std::vector<uint8_t>> copies_;
 };

@@ -1,5 +1,6 @@
 // native/runtime/fault.cpp
-// Everything here runs in a signal handler: no locks, no allocation, only write(2).
+// Everything here runs in a signal handler: no locks, no allocation, only write(2); except where the order of accesses
+// is checked (order/host_accesses.cpp).
 #include "runtime/fault.h"
 
 #include <sched.h>
@@ -16,6 +17,7 @@
 #include "runtime/memory/guard/arena.h"
 #include "runtime/memory/memory.h"
 #include "runtime/memory/shared_memory.h"
+#include "runtime/order/host_accesses.h"
 #include "runtime/streams/stream.h"
 
 namespace opwright {
@@ -90,6 +92,7 @@ std::atomic<bool (*)(int, const siginfo_t*, const void*)> interceptor{nullptr};
 
 void on_fault(int number, siginfo_t* info, void* context) {
   if (guard::let_through(hit_of(info, context))) return;
+  if (order::note_fault(*info, context)) return;
   if (memory::is_moving(info->si_addr)) {
     sched_yield();  // a handler can wait for nothing else
     return;

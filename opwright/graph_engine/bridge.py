@@ -120,6 +120,7 @@ def connect(_argument: str) -> None:
         ctypes.c_uint64,
         ctypes.c_int32,
     )
+    native.opwright_engine_written_input.argtypes = (ctypes.c_void_p, ctypes.c_uint64)
     native.opwright_engine_output.argtypes = (
         ctypes.c_void_p,
         ctypes.c_int32,
@@ -254,6 +255,8 @@ def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int)
         number = next(numbers)
         runners[number] = runner
         library().opwright_engine_program(answer, number, int(compiled.launches))
+        for index in compiled.written_inputs:
+            library().opwright_engine_written_input(answer, index)
         answer_outputs(answer, runner)
 
     report_errors(answer, body)

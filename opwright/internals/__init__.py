@@ -16,6 +16,7 @@ jit               TorchScript's graphs, types and schemas
 compiler          names that torch.compile shares with a tracer beside it; imports no compiler
 dynamo, inductor  torch.compile itself; each takes a second to import
 testing           tolerances
+npu_memory        torch_npu's reports about its allocator, which has to be imported before
 converters        TorchAir's, which has to be imported before
 
 A name that wheels need as well stands in `opwright.kit.shipped._internals` or

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import json
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from opwright.internals import npu_memory
 
 __all__ = ["Access", "Finding", "take_findings"]
 
@@ -22,16 +25,17 @@ class Access:
     Parameters
     ----------
     function
-        The aclnn function, or the call of the runtime.
+        The aclnn function, or the call of the runtime; "a load" or "a store" of the host's own code.
     device, stream
         Where it was launched, as aclrtStreamGetId numbers streams; None for the host.
     operand
         Its parameter.
     address, size
-        Of the first byte; how many bytes it touches.
+        Of the first byte; how many bytes it touches, 0 if that is not known.
     lines
-        Lines of Python that launched it, innermost first: "train.py:10 in step". Empty on threads
-        that do not run Python.
+        Lines of Python that launched it, innermost first: "train.py:10 in step"; for a task of a
+        captured graph those of its capture, then those of the replay ("replayed by …"). Empty on
+        threads that do not run Python.
     """
 
     function: str
@@ -44,31 +48,27 @@ class Access:
     writes: bool
     lines: tuple[str, ...]
 
-    def __str__(self) -> str:
-        place = (
-            "the host" if self.stream is None else f"stream {self.stream} of device {self.device}"
-        )
-        words = {"reads": self.reads, "writes": self.writes}
-        verb = " and ".join(word for word, does in words.items() if does)
-        where = "".join(f"\n      {line}" for line in self.lines)
-        return f"{self.function} on {place} {verb} {self.operand}, {self.size} bytes{where}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """Two accesses of the same bytes, in the order of their launches; at least one writes.
 
     The stream of the later one does not wait for that of the earlier one, so either may come first.
+
+    Parameters
+    ----------
+    text
+        As it was written to standard error: both accesses, and how to mend it.
+    earlier
+        Its function is "free" where a captured graph uses the memory of a tensor that is gone.
     """
 
+    text: str
     earlier: Access
     later: Access
 
     def __str__(self) -> str:
-        names = f"{self.earlier.function} and {self.later.function}"
-        return (
-            f"nothing orders {names}, which use the same memory\n  {self.earlier}\n  {self.later}"
-        )
+        return self.text
 
 
 @cache
@@ -82,13 +82,31 @@ def library() -> ctypes.CDLL:
 def take_findings() -> list[Finding]:
     """Take what was found since the last time, oldest first.
 
-    Each pair of places in the program is found once, and written to standard error then.
+    Until they are taken, each pair of places in the program is found once, and written to standard
+    error then.
     """
     text: bytes = library().opwright_order_take()
     return [
-        Finding(earlier=access_of(each["earlier"]), later=access_of(each["later"]))
+        Finding(
+            text=each["text"],
+            earlier=access_of(each["earlier"]),
+            later=access_of(each["later"]),
+        )
         for each in json.loads(text)
     ]
+
+
+def follow_tensors(_: str) -> None:
+    """Report to the runtime whose memory torch_npu gives to which tensor, from now on.
+
+    Called by libascendcl when ACL is initialized; programs without torch_npu have no such memory.
+    """
+    if "torch_npu" not in sys.modules:
+        return
+    runtime = ctypes.PyDLL("libascendcl.so")  # a call shorter than a release of Python's lock
+    for report in (runtime.opwright_order_begin_tensor, runtime.opwright_order_end_tensor):
+        report.argtypes, report.restype = (ctypes.c_void_p,), None
+    npu_memory.follow(runtime.opwright_order_begin_tensor, runtime.opwright_order_end_tensor)
 
 
 def access_of(plain: dict[str, Any]) -> Access:

@@ -67,7 +67,7 @@ char* reach(const void* address, size_t size, Side side, const char* what) {
   require(!on_device, ACL_ERROR_RT_PARAM_INVALID, what, ": ", address,
           " is a device address, but the copy kind says host memory");
   require(address != nullptr, ACL_ERROR_RT_PARAM_INVALID, what, ": null pointer");
-  return static_cast<char*>(const_cast<void*>(address));
+  return static_cast<char*>(host_memory::twins_view_of(address));
 }
 
 struct Copy {

@@ -22,6 +22,7 @@
 #include "runtime/fork.h"
 #include "runtime/json.h"
 #include "runtime/log.h"
+#include "runtime/order/order.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
 
@@ -107,6 +108,7 @@ aclError aclInit(const char* configPath) {
         if (configuration.default_device) set_default_device(*configuration.default_device);
         if (configuration.dump) data_dump::set_initial(std::move(*configuration.dump));
         install_fault_handler();
+        order::start();
         let_timers_be_late();
       },
       arg("configPath", configPath));

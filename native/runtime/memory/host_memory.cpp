@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -15,7 +16,10 @@
 #include "runtime/memory/memory.h"
 #include "runtime/memory/memory_space.h"
 #include "runtime/memory/shared_file.h"
+#include "runtime/memory/two_views.h"
 #include "runtime/memory/virtual_memory.h"
+#include "runtime/order/host_accesses.h"
+#include "runtime/order/order.h"
 
 namespace opwright::host_memory {
 namespace {
@@ -28,6 +32,7 @@ struct Range {
   size_t bytes;
   void* on_device = nullptr;  // the same pages as memory of a device
   uint64_t serial = memory::next_serial();
+  std::shared_ptr<memory::TwoViews> views = nullptr;  // of pinned memory, where the order of accesses is checked
 };
 
 using ByBegin = std::map<uintptr_t, Range>;
@@ -69,6 +74,28 @@ void take_back(void* pointer, const Range& range) {
   memory::unmap_file(range.on_device);
 }
 
+Range allocate_watched(size_t size) {
+  Range range{size};
+  range.views = std::make_shared<memory::TwoViews>(size);
+  order::watch(number(range.views->of_owner()), range.views->bytes());
+  return range;
+}
+
+// The caller holds the mutex.
+void join_views(void* pointer) {
+  const auto it = memory::entry_around(ranges().allocated, number(pointer));
+  if (it == ranges().allocated.end() || it->second.views == nullptr) return;
+  order::unwatch(it->first);
+  it->second.views->join();
+}
+
+void release_range(void* pointer, const Range& range) {
+  if (range.views == nullptr) return std::free(pointer);
+  order::note_host_access("aclrtFreeHost", {pointer, range.bytes, /*read=*/false, /*written=*/true, "hostPtr"});
+  order::forget(pointer, range.views->bytes());
+  order::unwatch(number(pointer));
+}
+
 uint64_t serial_in(const ByBegin& ranges, uintptr_t value) {
   const auto it = memory::entry_around(ranges, value);
   return it != ranges.end() ? it->second.serial : 0;
@@ -78,6 +105,13 @@ uint64_t serial_in(const ByBegin& ranges, uintptr_t value) {
 
 void* allocate(size_t size) {
   require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot allocate 0 bytes");
+  if (order::enabled()) {
+    Range range = allocate_watched(size);
+    void* const owners = range.views->of_owner();
+    const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+    ranges().allocated.emplace(number(owners), std::move(range));
+    return owners;
+  }
   void* pointer = nullptr;
   require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate ",
           size, " bytes of pinned host memory");
@@ -87,15 +121,17 @@ void* allocate(size_t size) {
 }
 
 void release(void* pointer) {
+  Range range{};
   {
     const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
     const auto it = find(ranges().allocated, pointer, "aclrtMallocHost");
     require(ranges().registered.count(number(pointer)) == 0, ACL_ERROR_RT_PARAM_INVALID, pointer,
             " is still registered; call aclrtHostUnregister first");
     memory::note_release();
+    range = std::move(it->second);
     ranges().allocated.erase(it);
   }
-  std::free(pointer);
+  release_range(pointer, range);
 }
 
 void enroll(void* pointer, size_t size) {
@@ -108,6 +144,7 @@ void* enroll_on(int device, void* pointer, size_t size) {
           size, " bytes at ", pointer, " are not whole pages of ", memory::page_bytes(), " bytes");
   const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
   enroll_locked(pointer, {size});
+  join_views(pointer);
   try {
     memory::SharedFile file(memory::round_up(size, memory::kGranularity));
     file.take_place_of(pointer, size);
@@ -134,6 +171,17 @@ void withdraw(void* pointer) {
 }
 
 bool is_pinned(const void* address) { return serial_of(address) != 0; }
+
+void* twins_view_of(const void* address) {
+  if (order::enabled()) {
+    const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
+    const auto it = memory::entry_around(ranges().allocated, number(address));
+    if (it != ranges().allocated.end() && it->second.views != nullptr) {
+      return static_cast<char*>(it->second.views->of_twin()) + (number(address) - it->first);
+    }
+  }
+  return const_cast<void*>(address);
+}
 
 uint64_t serial_of(const void* address) {
   const std::shared_lock<std::shared_mutex> lock(ranges().mutex);

@@ -27,6 +27,10 @@ void withdraw(void* pointer);
 // none.
 uint64_t serial_of(const void* address);
 
+// Where the twin reaches an address of the host. It is the same one, unless the order of accesses is checked: the owner
+// of pinned memory may have no rights to it then.
+void* twins_view_of(const void* address);
+
 // True if the address lies in pinned or registered memory.
 bool is_pinned(const void* address);
 

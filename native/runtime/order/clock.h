@@ -1,5 +1,6 @@
 // native/runtime/order/clock.h
-// Vector clocks. A stream's clock has, for each stream, how many of its launches happen before what is launched next.
+// Vector clocks. A timeline is a stream, or a lane of the graphs that are replayed on a stream. Its clock has, for each
+// timeline, how many of its launches happen before what is launched next.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,10 @@ namespace opwright::order {
 
 class Clock {
  public:
-  uint64_t of(int32_t stream) const noexcept {
-    const auto at = static_cast<size_t>(stream);
-    return at < counts_.size() ? counts_[at] : 0;
-  }
-  void set(int32_t stream, uint64_t count) {
-    const auto at = static_cast<size_t>(stream);
-    if (at >= counts_.size()) counts_.resize(at + 1);
-    counts_[at] = count;
+  uint64_t of(size_t timeline) const noexcept { return timeline < counts_.size() ? counts_[timeline] : 0; }
+  void set(size_t timeline, uint64_t count) {
+    if (timeline >= counts_.size()) counts_.resize(timeline + 1);
+    counts_[timeline] = count;
   }
   void join(const Clock& other) {
     if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
@@ -28,7 +25,7 @@ class Clock {
   }
 
  private:
-  std::vector<uint64_t> counts_;  // by the number of the stream
+  std::vector<uint64_t> counts_;  // by timeline
 };
 
 // All that happens before a point of a stream: an event's record, for example. Null if nobody checks the order.

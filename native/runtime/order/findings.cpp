@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 
@@ -18,8 +21,21 @@ struct Findings {
   std::string untaken;  // JSON objects, with commas between them
 };
 
+Findings& findings();
+
+// Handlers of the end run in the reverse order of their registration, so this one runs after those that the program
+// registers.
+void end_with_findings(int status, void*) {
+  if (status != 0 || findings().untaken.empty()) return;
+  std::fflush(nullptr);
+  _exit(kExitStatus);
+}
+
 Findings& findings() {
-  static Findings* const instance = new Findings();
+  static Findings* const instance = [] {
+    on_exit(end_with_findings, nullptr);
+    return new Findings();
+  }();
   return *instance;
 }
 
@@ -33,25 +49,34 @@ const char* verb_of(const Access& access) {
 
 size_t bytes_of(const Access& access) { return access.repeats.empty() ? access.bytes : access.runs() * access.run; }
 
-std::string line_of(const Access& access) {
-  std::string result =
-      text("  ", access.launch->function, " on ", place_of(*access.launch), " ", verb_of(access), " ", access.operand,
-           ", ", bytes_of(access), " bytes at ", reinterpret_cast<void*>(access.begin));
-  size_t at = 0;
-  while (at < access.launch->lines.size()) {
-    const size_t end = access.launch->lines.find('\n', at);
-    result += "\n      " + access.launch->lines.substr(at, end == std::string::npos ? end : end - at);
-    at = end == std::string::npos ? access.launch->lines.size() : end + 1;
+std::string indented(const std::string& lines) {
+  std::string result;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    result += "      " + lines.substr(at, end - at) + "\n";
+    at = end + 1;
   }
-  return result + "\n";
+  return result;
 }
 
-std::string remedy_for(const Launch& earlier, const Launch& later) {
-  if (later.stream < 0) return text("the host does not wait for ", place_of(earlier), ": synchronize it first");
-  const std::string other = earlier.device == later.device ? "" : text(" of device ", earlier.device);
-  return text("stream ", later.stream, " does not wait for stream ", earlier.stream, other,
-              ": an event that is recorded behind the first and waited for before the second (wait_stream), or, if the "
-              "two are different tensors, Tensor.record_stream before the first one is freed");
+std::string line_of(const Access& access) {
+  const std::string bytes = access.bytes == 0 ? "" : text(", ", bytes_of(access), " bytes");
+  std::string result = text("  ", access.launch->function, " on ", place_of(*access.launch), " ", verb_of(access), " ",
+                            access.operand, bytes, " at ", reinterpret_cast<void*>(access.begin));
+  return result + "\n" + indented(access.launch->lines);
+}
+
+std::string remedy_for(const Access& earlier, const Access& later) {
+  const std::string behind = place_of(*earlier.launch);
+  if (later.launch->stream < 0) return text("the host does not wait for ", behind, ": synchronize it first");
+  const std::string waiter = text("stream ", later.launch->stream, " does not wait for ", behind);
+  const char* const wait = "an event that is recorded behind the first and waited for before the second (wait_stream)";
+  const char* const keep = "Tensor.record_stream before the first one is freed";
+  if (earlier.tensor == 0 || later.tensor == 0) {
+    return text(waiter, ": ", wait, ", or, if the two are different tensors, ", keep);
+  }
+  if (earlier.tensor == later.tensor) return text(waiter, ": ", wait);
+  return text(waiter, ", and the memory has gone from one tensor to another meanwhile: ", keep, ", or ", wait);
 }
 
 std::string json_of(const Access& access) {
@@ -74,30 +99,47 @@ std::string identity_of(const Access& access) {
               access.launch->lines);
 }
 
-}  // namespace
-
-void report(const Access& earlier, const Access& later) {
-  const std::string words = text("opwright: nothing orders ", earlier.launch->function, " and ", later.launch->function,
-                                 ", which use the same memory\n", line_of(earlier), line_of(later), "  ",
-                                 remedy_for(*earlier.launch, *later.launch), "\n");
+void add(const Access& earlier, const Access& later, const std::string& words) {
   {
     const std::lock_guard<std::mutex> lock(findings().mutex);
     if (findings().known.size() == kMostKept) return;  // the first ones say most
     if (!findings().known.insert(identity_of(earlier) + '\n' + identity_of(later)).second) return;
-    std::string& untaken = findings().untaken;
-    untaken += text(untaken.empty() ? "" : ",", "{\"earlier\":", json_of(earlier), ",\"later\":", json_of(later), "}");
+    std::string members;
+    trace::append_member(members, "text", trace::quote(words));
+    trace::append_member(members, "earlier", json_of(earlier));
+    trace::append_member(members, "later", json_of(later));
+    findings().untaken += text(findings().untaken.empty() ? "" : ",", "{", members, "}");
   }
-  (void)!write(STDERR_FILENO, words.data(), words.size());
+  const std::string line = "opwright: " + words;
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+void report(const Access& earlier, const Access& later) {
+  add(earlier, later,
+      text("nothing orders ", earlier.launch->function, " and ", later.launch->function, ", which use the same memory\n",
+           line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n"));
+}
+
+void report_freed(const Access& access, const std::string& freed_at) {
+  const auto free = std::make_shared<const Launch>(Launch{-1, -1, 0, 0, "free", freed_at});
+  const Access end{free, "the tensor", access.begin, 0, false, true, 0, {}};
+  add(end, access,
+      text(access.launch->function, " of a captured graph uses memory that was freed after the capture\n", line_of(access),
+           "  its tensor was freed\n", indented(freed_at),
+           "  keep the tensors that a graph is captured with as long as it is replayed, and copy new values into them\n"));
 }
 
 }  // namespace opwright::order
 
-// Answers what was found since the last time, as JSON; the text lives until the thread's next call.
+// Answers what was found since the last time, as JSON, and forgets it; the text lives until the thread's next call.
 extern "C" OPWRIGHT_API const char* opwright_order_take() {
   using opwright::order::findings;
   thread_local std::string taken;
   const std::lock_guard<std::mutex> lock(findings().mutex);
   taken = "[" + findings().untaken + "]";
   findings().untaken.clear();
+  findings().known.clear();
   return taken.c_str();
 }

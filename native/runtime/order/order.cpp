@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 
+#include "runtime/memory/host_memory.h"
 #include "runtime/memory/memory.h"
 #include "runtime/order/findings.h"
+#include "runtime/order/host_accesses.h"
 #include "runtime/order/python_lines.h"
 #include "runtime/order/shadow.h"
+#include "runtime/order/tensor_memory.h"
 #include "runtime/settings.h"
 #include "runtime/streams/stream.h"
 
@@ -20,7 +23,7 @@ constexpr size_t kLeastThreshold = 4096;
 // A stream that the program can name. Others run parts of a task that was noted as a whole.
 bool is_named(const Stream& stream) { return stream.id() >= 0; }
 
-struct StreamState {
+struct Timeline {
   Clock clock;
   uint64_t launches = 0;
   uint64_t host_version = 0;  // of what the clock has of the host's
@@ -29,15 +32,21 @@ struct StreamState {
 // All that is known. Its mutex is taken last of all: nothing is called under it that takes another one.
 struct State {
   std::mutex mutex;
-  std::unordered_map<int32_t, StreamState> streams;
+  std::map<std::pair<int32_t, size_t>, size_t> numbers;  // of timelines, by stream and lane
+  std::vector<Timeline> timelines;
   Clock host;  // of what the host has waited for
   uint64_t host_version = 0;
   std::map<const void*, Moment> flags;
   Shadow shadow;
   size_t prune_threshold = kLeastThreshold;
 
-  StreamState& of(const Stream& stream) {
-    StreamState& found = streams[stream.id()];
+  size_t number_of(int32_t stream, size_t lane = 0) {
+    const auto [found, added] = numbers.try_emplace({stream, lane}, timelines.size());
+    if (added) timelines.emplace_back();
+    return found->second;
+  }
+  Timeline& of(const Stream& stream) {
+    Timeline& found = timelines[number_of(stream.id())];
     if (found.host_version != host_version) {
       found.clock.join(host);
       found.host_version = host_version;
@@ -51,7 +60,10 @@ State& state() {
   return *instance;
 }
 
-bool touches_device(const MemoryRange& range) { return range.bytes > 0 && memory::is_device_address(range.address); }
+// Memory that tasks of several streams can meet in.
+bool is_shared(const MemoryRange& range) {
+  return range.bytes > 0 && (memory::is_device_address(range.address) || host_memory::is_pinned(range.address));
+}
 
 // Words of flags that streams set and wait for are there for this.
 bool is_flag(const Task& task) {
@@ -62,10 +74,57 @@ bool is_flag(const Task& task) {
 Access access_of(const MemoryRange& range, std::shared_ptr<const Launch> launch) {
   Access access{std::move(launch), range.what,   reinterpret_cast<uintptr_t>(range.address),
                 range.bytes,       range.read,   range.written,
-                range.run,         range.repeats};
+                range.run,         range.repeats, tensor_at(range.address)};
   // A view whose runs follow each other without a gap.
   if (access.runs() * access.run == access.bytes) access.repeats.clear();
   return access;
+}
+
+std::vector<MemoryRange> shared_ranges_of(Task& task) {
+  std::vector<MemoryRange> ranges = task.memory_ranges();
+  ranges.erase(std::remove_if(ranges.begin(), ranges.end(), [](const auto& each) { return !is_shared(each); }),
+               ranges.end());
+  return ranges;
+}
+
+// Memory of tensors that were there before the capture and are gone.
+void report_freed(const std::vector<MemoryRange>& ranges, const std::vector<uint64_t>& tensors, const Launch& launch) {
+  if (tensors.size() != ranges.size()) return;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (tensors[i] == 0 || tensor_at(ranges[i].address) == tensors[i]) continue;
+    report_freed(access_of(ranges[i], std::make_shared<const Launch>(launch)), end_of(tensors[i]));
+  }
+}
+
+// What follows from a launch, done when the mutex is free again.
+struct Effects {
+  std::vector<std::pair<AccessPtr, AccessPtr>> conflicts;  // the earlier one, the later one
+  std::vector<AccessPtr> to_pinned_memory;
+
+  void apply() const {
+    for (const AccessPtr& each : to_pinned_memory) hold(each);
+    for (const auto& [earlier, later] : conflicts) report(*earlier, *later);
+  }
+};
+
+// Counts a launch on its timeline, and compares it with what was launched before. The caller holds the mutex.
+void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& effects) {
+  State& known = state();
+  Timeline& here = known.timelines[launch.timeline];
+  launch.number = ++here.launches;
+  here.clock.set(launch.timeline, launch.number);
+  const auto shared = std::make_shared<const Launch>(std::move(launch));
+  std::vector<AccessPtr> conflicts;
+  for (const MemoryRange& range : ranges) {
+    const auto access = std::make_shared<const Access>(access_of(range, shared));
+    conflicts.clear();
+    known.shadow.add(access, here.clock, conflicts);
+    for (AccessPtr& each : conflicts) effects.conflicts.emplace_back(std::move(each), access);
+    if (!memory::is_device_address(range.address)) effects.to_pinned_memory.push_back(access);
+  }
+  if (known.shadow.size() < known.prune_threshold) return;
+  known.shadow.prune(known.host);
+  known.prune_threshold = std::max(kLeastThreshold, 2 * known.shadow.size());
 }
 
 }  // namespace
@@ -75,33 +134,77 @@ bool enabled() {
   return value;
 }
 
+void start() {
+  if (enabled()) follow_tensors();
+}
+
 void note_launch(const Stream& stream, Task& task) {
   if (!enabled() || !is_named(stream) || is_flag(task)) return;
-  std::vector<MemoryRange> ranges = task.memory_ranges();
-  ranges.erase(std::remove_if(ranges.begin(), ranges.end(), [](const auto& each) { return !touches_device(each); }),
-               ranges.end());
+  const std::vector<MemoryRange> ranges = shared_ranges_of(task);
   if (ranges.empty()) return;
-  const std::string lines = python_lines();
-  std::vector<std::pair<AccessPtr, AccessPtr>> found;
+  Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines()};
+  Effects effects;
   {
     const std::lock_guard<std::mutex> lock(state().mutex);
-    StreamState& here = state().of(stream);
-    here.clock.set(stream.id(), ++here.launches);
-    const auto launch =
-        std::make_shared<const Launch>(Launch{stream.device(), stream.id(), here.launches, task.name(), lines});
-    std::vector<AccessPtr> conflicts;
-    for (const MemoryRange& range : ranges) {
-      const auto access = std::make_shared<const Access>(access_of(range, launch));
-      conflicts.clear();
-      state().shadow.add(access, here.clock, conflicts);
-      for (AccessPtr& each : conflicts) found.emplace_back(std::move(each), access);
-    }
-    if (state().shadow.size() >= state().prune_threshold) {
-      state().shadow.prune(state().host);
-      state().prune_threshold = std::max(kLeastThreshold, 2 * state().shadow.size());
-    }
+    state().of(stream);  // with what the host has waited for
+    launch.timeline = state().number_of(stream.id());
+    add_launch(std::move(launch), ranges, effects);
   }
-  for (const auto& [earlier, later] : found) report(*earlier, *later);
+  effects.apply();
+}
+
+std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor) {
+  if (!enabled()) return nullptr;
+  Captured captured{python_lines(), {}};
+  for (const MemoryRange& range : task.memory_ranges()) {
+    const uint64_t tensor = range.bytes == 0 ? 0 : tensor_at(range.address);
+    captured.tensors.push_back(tensor <= last_tensor ? tensor : 0);
+    if (captured.tensors.back() != 0) remember_end_of(tensor);
+  }
+  return std::make_shared<const Captured>(std::move(captured));
+}
+
+Replay::Replay(const Stream& stream, size_t lanes, size_t points)
+    : device_(stream.device()), stream_(stream.id()), lines_(python_lines()), points_(points) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  const Clock begin = state().of(stream).clock;
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    timelines_.push_back(state().number_of(stream_, lane));
+    state().timelines[timelines_.back()].clock.join(begin);
+  }
+}
+
+Replay::~Replay() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  for (const size_t each : timelines_) {
+    state().timelines[timelines_.front()].clock.join(state().timelines[each].clock);
+  }
+}
+
+void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
+  if (is_flag(task)) return;
+  std::string lines = captured.lines;
+  if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
+  Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
+  report_freed(task.memory_ranges(), captured.tensors, launch);
+  const std::vector<MemoryRange> ranges = shared_ranges_of(task);
+  if (ranges.empty()) return;
+  Effects effects;
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    add_launch(std::move(launch), ranges, effects);
+  }
+  effects.apply();
+}
+
+void Replay::record(size_t lane, size_t point) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  points_[point] = std::make_shared<const Clock>(state().timelines[timelines_[lane]].clock);
+}
+
+void Replay::wait(size_t lane, size_t point) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().timelines[timelines_[lane]].clock.join(*points_[point]);
 }
 
 Moment moment_of(const Stream& stream) {
@@ -118,14 +221,19 @@ void note_wait(const Stream& stream, const Moment& moment) {
 
 void note_seen(const Moment& moment) {
   if (!enabled() || moment == nullptr) return;
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  state().host.join(*moment);
-  ++state().host_version;
+  Clock seen;
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    state().host.join(*moment);
+    ++state().host_version;
+    if (holds_any()) seen = state().host;
+  }
+  let_go(seen);
 }
 
 void note_host_access(const char* function, const MemoryRange& range) {
-  if (!enabled() || !touches_device(range)) return;
-  const auto launch = std::make_shared<const Launch>(Launch{-1, -1, 0, function, python_lines()});
+  if (!enabled() || !is_shared(range)) return;
+  const auto launch = std::make_shared<const Launch>(Launch{-1, -1, 0, 0, function, python_lines()});
   const Access access = access_of(range, launch);
   std::vector<AccessPtr> conflicts;
   {

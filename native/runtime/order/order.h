@@ -10,6 +10,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/order/clock.h"
 #include "runtime/streams/task.h"
@@ -24,6 +28,9 @@ namespace opwright::order {
 // first.
 bool enabled();
 
+// When ACL is initialized.
+void start();
+
 // Before the task is queued. Compares the device memory that it touches with what was launched before.
 void note_launch(const Stream& stream, Task& task);
 
@@ -33,6 +40,37 @@ Moment moment_of(const Stream& stream);
 void note_wait(const Stream& stream, const Moment& moment);
 // The same for what the host launches on any stream: it has seen that the moment has come.
 void note_seen(const Moment& moment);
+
+// Where a task was captured.
+struct Captured {
+  std::string lines;  // of Python, innermost first
+  // Of each of its memory_ranges the tensor that had the memory before the capture, as tensor_at; 0 if none had. Empty
+  // if the task was replaced.
+  std::vector<uint64_t> tensors;
+};
+// Null if nobody checks the order. `last_tensor` is the last one that had memory before the capture.
+std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor);
+
+// One replay of a captured graph on a stream: its tasks in a possible order of execution. Lanes begin behind what the
+// stream was given before, and what it is given next happens behind all of them.
+class Replay {
+ public:
+  Replay(const Stream& stream, size_t lanes, size_t points);
+  ~Replay();
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  void note_launch(size_t lane, Task& task, const Captured& captured);
+  void record(size_t lane, size_t point);
+  void wait(size_t lane, size_t point);
+
+ private:
+  const int device_;
+  const int32_t stream_;
+  const std::string lines_;       // of the replay
+  std::vector<size_t> timelines_;  // by lane; the first is the stream's own
+  std::vector<Moment> points_;
+};
 
 // A synchronous call of the host that reads or writes device memory at once.
 void note_host_access(const char* function, const MemoryRange& range);

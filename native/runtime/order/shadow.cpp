@@ -9,10 +9,6 @@ namespace {
 // A view with more runs is coarse: each run takes an entry.
 constexpr size_t kMostRuns = 1024;
 
-bool is_before(const Access& access, const Clock& clock) {
-  return access.launch->number <= clock.of(access.launch->stream);
-}
-
 // Calls visit(begin, end) for each run of neighbouring bytes.
 template <class Visit>
 void each_run(const Access& access, const Visit& visit) {
@@ -59,11 +55,11 @@ bool have_same_bytes(const Access& left, const Access& right) {
          left.repeats == right.repeats;
 }
 
-// An access in the same stream before this one says nothing more: what is not behind the earlier one is not behind
+// An access in the same timeline before this one says nothing more: what is not behind the earlier one is not behind
 // this.
 void add_other(std::vector<AccessPtr>& others, const AccessPtr& access) {
   for (AccessPtr& each : others) {
-    if (each->launch->stream != access->launch->stream || each->written != access->written) continue;
+    if (each->launch->timeline != access->launch->timeline || each->written != access->written) continue;
     if (access->is_coarse() && !have_same_bytes(*each, *access)) continue;  // it leaves bytes of this segment out
     each = access;
     return;
@@ -97,6 +93,10 @@ class Shadow::Search {
   std::vector<AccessPtr>& conflicts_;
   std::vector<AccessPtr> apart_;  // an access has many segments, and is compared once
 };
+
+bool is_before(const Access& access, const Clock& clock) {
+  return access.launch->number <= clock.of(access.launch->timeline);
+}
 
 size_t Access::runs() const noexcept {
   size_t count = 1;

@@ -18,9 +18,10 @@ namespace opwright::order {
 struct Launch {
   int device;
   int32_t stream;
-  uint64_t number;  // among the launches of the stream
+  size_t timeline;
+  uint64_t number;  // among the launches of the timeline
   std::string function;
-  std::string lines;  // of Python, innermost first
+  std::string lines;  // of Python, innermost first; of a replayed task those of its capture, then of the replay
 };
 
 // One operand of a task.
@@ -33,11 +34,14 @@ struct Access {
   bool written;
   size_t run;  // as in MemoryRange, for a view with gaps
   std::vector<MemoryRange::Repeat> repeats;
+  uint64_t tensor = 0;  // as tensor_at
 
   size_t runs() const noexcept;
   // Whether it has too many runs to remember each: the shadow then has one entry from its first byte to its last.
   bool is_coarse() const noexcept;
 };
+bool is_before(const Access& access, const Clock& clock);
+
 using AccessPtr = std::shared_ptr<const Access>;
 
 class Shadow {
@@ -58,7 +62,7 @@ class Shadow {
   struct Segment {
     uintptr_t end;
     AccessPtr write;
-    std::vector<AccessPtr> others;  // reads, the last of each stream; coarse accesses of all kinds
+    std::vector<AccessPtr> others;  // reads, the last of each timeline; coarse accesses of all kinds
   };
   using Segments = std::map<uintptr_t, Segment>;
   class Search;

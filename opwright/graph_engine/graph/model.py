@@ -26,7 +26,8 @@ __all__ = [
 
 # Types of nodes that compute nothing: inputs of the graph, tensors of its session, constants, and
 # the end, whose inputs are the outputs of the graph.
-INPUTS = ("Data", "RefData")
+WRITTEN_INPUT = "RefData"
+INPUTS = ("Data", WRITTEN_INPUT)
 VARIABLES = ("Variable",)
 CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
 OUTPUT = "NetOutput"

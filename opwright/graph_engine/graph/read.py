@@ -15,7 +15,15 @@ import torch
 
 from opwright.graph_engine.errors import GraphFormError
 from opwright.graph_engine.graph.inference_rule import check_rule, rule_of_shapes
-from opwright.graph_engine.graph.model import INPUTS, VARIABLES, GeGraph, Node, Source, TensorSpec
+from opwright.graph_engine.graph.model import (
+    INPUTS,
+    VARIABLES,
+    WRITTEN_INPUT,
+    GeGraph,
+    Node,
+    Source,
+    TensorSpec,
+)
 from opwright.graph_engine.tensors.dtypes import from_proto
 from opwright.graph_engine.tensors.layouts import FORMATS, LAYOUTS, ND
 from opwright.internals.modules import GE_PROTO
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_model"]
 
-WRITTEN = ("RefData", *VARIABLES)  # whose memory nodes write
+WRITTEN = (WRITTEN_INPUT, *VARIABLES)  # whose memory nodes write
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2

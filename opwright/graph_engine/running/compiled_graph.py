@@ -116,6 +116,11 @@ class CompiledGraph:
         self.launches = any(kernel.launches for kernel in computed)
 
     @property
+    def written_inputs(self) -> list[int]:
+        """The places of the inputs that nodes write."""
+        return [place for place, node in enumerate(self.inputs) if node.type == WRITTEN_INPUT]
+
+    @property
     def is_static(self) -> bool:
         """Whether the outputs, or the largest of them, are known before a run."""
         return self.is_fixed or self.settings.gears is not None

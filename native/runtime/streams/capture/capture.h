@@ -15,6 +15,7 @@
 
 #include "acl/acl_rt_types.h"
 #include "runtime/handle.h"
+#include "runtime/order/tensor_memory.h"
 #include "runtime/streams/capture/graph.h"
 #include "runtime/streams/stream.h"
 
@@ -99,6 +100,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   const std::shared_ptr<Graph> graph_;
   const aclmdlRICaptureMode mode_;
   const std::thread::id thread_;
+  const uint64_t last_tensor_ = order::last_tensor();  // that had memory before
 
   mutable std::mutex mutex_;  // everything below, and the graph
   std::vector<LaneState> lanes_;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/order/order.h"
 #include "runtime/streams/task.h"
 
 namespace opwright {
@@ -28,6 +29,7 @@ struct Node {
   size_t point = 0;              // of kRecord and kWait
   size_t group = kNoGroup;       // of a kTask that can be updated: which of the graph's groups
   std::vector<uint64_t> blocks;  // of a kTask: serial numbers of the memory behind each of its memory_ranges
+  std::shared_ptr<const order::Captured> captured = nullptr;  // of a kTask, while the order is checked
 
   void set_task(TaskPtr new_task, std::vector<uint64_t> new_blocks);
 };

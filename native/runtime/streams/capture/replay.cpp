@@ -4,6 +4,7 @@
 #include <condition_variable>
 
 #include "runtime/observer.h"
+#include "runtime/order/order.h"
 #include "runtime/settings.h"
 #include "runtime/streams/capture/condition.h"
 #include "runtime/streams/capture/task_group.h"
@@ -194,9 +195,33 @@ class LaunchTask final : public Task {
   const std::shared_ptr<Graph> graph_;
 };
 
+// Bodies of conditional tasks are left out: whether they run is not known yet.
+void note_order(const Graph& graph, const Stream& stream) {
+  order::Replay replay(stream, graph.lanes.size(), graph.points.size());
+  for (const auto [lane, position] : graph.order) {
+    const Node& node = graph.lanes[lane].nodes[position];
+    switch (node.kind) {
+      case Node::Kind::kTask: {
+        const auto lock = lock_group(graph, node);
+        replay.note_launch(lane, *node.task, *node.captured);
+        break;
+      }
+      case Node::Kind::kRecord:
+        replay.record(lane, node.point);
+        break;
+      case Node::Kind::kWait:
+        replay.wait(lane, node.point);
+        break;
+    }
+  }
+}
+
 }  // namespace
 
-void launch(const std::shared_ptr<Graph>& graph, Stream& stream) { stream.submit(std::make_unique<LaunchTask>(graph)); }
+void launch(const std::shared_ptr<Graph>& graph, Stream& stream) {
+  if (order::enabled() && stream.sink() == nullptr) note_order(*graph, stream);
+  stream.submit(std::make_unique<LaunchTask>(graph));
+}
 
 void run_graph(Graph& graph) {
   const std::lock_guard<std::mutex> running(graph.launch_mutex);

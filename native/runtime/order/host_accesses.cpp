@@ -1,0 +1,236 @@
+// The handlers may allocate and lock, unlike others: the interrupted code reads or writes the user's data, so it is not
+// inside of malloc, nor of anything here.
+#include "runtime/order/host_accesses.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/fault.h"
+#include "runtime/memory/access.h"
+#include "runtime/memory/memory_space.h"
+#include "runtime/order/findings.h"
+#include "runtime/order/python_lines.h"
+
+namespace opwright::order {
+namespace {
+
+// Python's faulthandler gives the main thread a stack for signals that is too small for the names of its lines.
+constexpr size_t kEnoughStack = 256 << 10;
+
+struct Hold {
+  AccessPtr access;
+  uintptr_t begin, end;  // whole pages
+
+  bool has(uintptr_t address) const { return access->begin <= address && address < access->begin + access->bytes; }
+  bool conflicts_with(opwright::Access kind) const { return access->written || kind != opwright::Access::kRead; }
+};
+
+struct Watch {
+  std::mutex mutex;
+  pid_t process = getpid();
+  std::map<uintptr_t, uintptr_t> memory;  // end by begin
+  std::vector<Hold> holds;
+};
+
+Watch& watched() {
+  static Watch* const instance = new Watch();
+  return *instance;
+}
+
+std::atomic<size_t> held{0};  // how many holds there are
+
+uintptr_t page_of(uintptr_t address) { return address / memory::page_bytes() * memory::page_bytes(); }
+
+bool is_watched(uintptr_t address) {
+  auto& memory = watched().memory;
+  auto it = memory.upper_bound(address);
+  return it != memory.begin() && address < std::prev(it)->second;
+}
+
+int rights_of(uintptr_t begin, uintptr_t end) {
+  int rights = PROT_READ | PROT_WRITE;
+  for (const Hold& hold : watched().holds) {
+    if (hold.begin < end && begin < hold.end) rights &= hold.access->written ? PROT_NONE : PROT_READ;
+  }
+  return rights;
+}
+
+// Gives the pages the rights that the holds leave. The caller holds the mutex.
+void update_rights(uintptr_t begin, uintptr_t end) {
+  std::vector<uintptr_t> cuts = {begin, end};
+  for (const Hold& hold : watched().holds) {
+    for (const uintptr_t cut : {hold.begin, hold.end}) {
+      if (begin < cut && cut < end) cuts.push_back(cut);
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    if (cuts[i] == cuts[i + 1]) continue;
+    mprotect(reinterpret_cast<void*>(cuts[i]), cuts[i + 1] - cuts[i], rights_of(cuts[i], cuts[i + 1]));
+  }
+}
+
+// Lets go the holds for which `is_over`. The caller holds the mutex.
+template <class Predicate>
+void end_holds(const Predicate& is_over) {
+  auto& holds = watched().holds;
+  const auto first = std::stable_partition(holds.begin(), holds.end(), [&](const Hold& hold) { return !is_over(hold); });
+  const std::vector<Hold> ended(std::make_move_iterator(first), std::make_move_iterator(holds.end()));
+  holds.erase(first, holds.end());
+  held.store(holds.size());
+  for (const Hold& hold : ended) update_rights(hold.begin, hold.end);
+}
+
+#if defined(__x86_64__)
+
+// An access to a page that is held for other bytes: its pages are opened for one instruction of this thread.
+constexpr greg_t kTrapFlag = 0x100;
+constexpr size_t kMostPages = 8;  // of one instruction
+struct Step {
+  std::array<uintptr_t, kMostPages> pages;
+  size_t count = 0;
+};
+thread_local Step step;
+struct sigaction previous_trap;
+
+void on_trap(int number, siginfo_t* info, void* context) {
+  if (step.count != 0) {
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
+    const std::lock_guard<std::mutex> lock(watched().mutex);
+    for (size_t i = 0; i < step.count; ++i) update_rights(step.pages[i], step.pages[i] + memory::page_bytes());
+    step.count = 0;
+    return;
+  }
+  if ((previous_trap.sa_flags & SA_SIGINFO) != 0) return previous_trap.sa_sigaction(number, info, context);
+  if (previous_trap.sa_handler == SIG_IGN) return;
+  if (previous_trap.sa_handler != SIG_DFL) return previous_trap.sa_handler(number);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void install_trap_handler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action = {};
+    action.sa_sigaction = on_trap;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTRAP, &action, &previous_trap);
+  });
+}
+
+bool open_for_one_instruction(uintptr_t page, void* context) {
+  if (step.count == kMostPages) return false;
+  if (mprotect(reinterpret_cast<void*>(page), memory::page_bytes(), PROT_READ | PROT_WRITE) != 0) return false;
+  step.pages[step.count++] = page;
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
+  return true;
+}
+
+#else
+
+void install_trap_handler() {}
+bool open_for_one_instruction(uintptr_t, void*) { return false; }
+
+#endif
+
+// The names of Python's lines need more than the stack that a program gives its signals by default.
+bool has_room() {
+  stack_t present = {};
+  return sigaltstack(nullptr, &present) == 0 &&
+         ((present.ss_flags & SS_ONSTACK) == 0 || present.ss_size >= kEnoughStack);
+}
+
+void make_room() {
+  thread_local bool made = false;
+  stack_t present = {};
+  if (made || sigaltstack(nullptr, &present) != 0) return;
+  if ((present.ss_flags & (SS_DISABLE | SS_ONSTACK)) != 0 || present.ss_size >= kEnoughStack) return;
+  stack_t larger = {};
+  larger.ss_size = kEnoughStack;
+  larger.ss_sp = mmap(nullptr, kEnoughStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (larger.ss_sp == MAP_FAILED) return;
+  made = sigaltstack(&larger, nullptr) == 0;  // it lives as long as the thread may get a signal
+}
+
+AccessPtr access_at(uintptr_t address, opwright::Access kind) {
+  const bool reads = kind == opwright::Access::kRead;
+  auto launch = std::make_shared<const Launch>(
+      Launch{-1, -1, 0, 0, reads ? "a load" : "a store", has_room() ? python_lines() : std::string()});
+  return std::make_shared<const Access>(
+      Access{std::move(launch), "pinned memory", address, /*bytes=*/0, reads, !reads, 0, {}});
+}
+
+}  // namespace
+
+void watch(uintptr_t begin, size_t bytes) {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  watched().memory[begin] = begin + bytes;
+}
+
+void unwatch(uintptr_t begin) {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  const auto it = watched().memory.find(begin);
+  if (it == watched().memory.end()) return;
+  end_holds([&](const Hold& hold) { return begin <= hold.begin && hold.begin < it->second; });
+  watched().memory.erase(it);
+}
+
+void hold(const AccessPtr& access) {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  if (!is_watched(access->begin)) return;
+  install_fault_handler();
+  install_trap_handler();
+  make_room();
+  const uintptr_t begin = page_of(access->begin);
+  const uintptr_t end = memory::whole_pages(access->begin + access->bytes);
+  watched().holds.push_back({access, begin, end});
+  held.store(watched().holds.size());
+  update_rights(begin, end);
+}
+
+bool holds_any() noexcept { return held.load() != 0; }
+
+void let_go(const Clock& seen) {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  end_holds([&](const Hold& hold) { return is_before(*hold.access, seen); });
+}
+
+bool note_fault(const siginfo_t& info, void* context) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(info.si_addr);
+  const opwright::Access kind = access_of(static_cast<const ucontext_t*>(context)->uc_mcontext);
+  std::vector<AccessPtr> conflicts;
+  {
+    const std::lock_guard<std::mutex> lock(watched().mutex);
+    if (!is_watched(address)) return false;
+    const uintptr_t page = page_of(address);
+    const auto is_on_page = [&](const Hold& hold) { return hold.begin <= page && page < hold.end; };
+    if (watched().process != getpid()) {  // a forked child launches nothing, and waits for nothing
+      end_holds(is_on_page);
+      return true;
+    }
+    for (const Hold& hold : watched().holds) {
+      if (hold.has(address) && hold.conflicts_with(kind)) conflicts.push_back(hold.access);
+    }
+    if (!conflicts.empty()) {
+      end_holds([&](const Hold& hold) { return hold.has(address) && hold.conflicts_with(kind); });
+    } else if (rights_of(page, page + memory::page_bytes()) != (PROT_READ | PROT_WRITE) &&
+               !open_for_one_instruction(page, context)) {
+      end_holds(is_on_page);
+    }
+  }
+  if (conflicts.empty()) return true;
+  const AccessPtr access = access_at(address, kind);
+  for (const AccessPtr& each : conflicts) report(*each, *access);
+  return true;
+}
+
+}  // namespace opwright::order

@@ -1,0 +1,30 @@
+// native/runtime/order/host_accesses.h
+// Accesses of the host's own code to pinned memory that a task on a stream still reads or writes. From its launch until
+// the host has waited for the task, the pages that the task reads cannot be written by the host, and those that it
+// writes cannot be touched. The fault is reported as a finding, and the access goes on.
+#pragma once
+
+#include <signal.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/order/clock.h"
+#include "runtime/order/shadow.h"
+
+namespace opwright::order {
+
+// Pinned memory whose access rights may change: the twin reaches it elsewhere.
+void watch(uintptr_t begin, size_t bytes);
+void unwatch(uintptr_t begin);
+
+// Memory that nobody watches is left as it is.
+void hold(const AccessPtr& access);
+bool holds_any() noexcept;
+// Lets go what happens before `seen`.
+void let_go(const Clock& seen);
+
+// In the handler of SIGSEGV: whether the access was to memory that is watched, and goes on.
+bool note_fault(const siginfo_t& info, void* context) noexcept;
+
+}  // namespace opwright::order

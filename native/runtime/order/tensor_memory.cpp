@@ -1,0 +1,96 @@
+#include "runtime/order/tensor_memory.h"
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "runtime/memory/memory.h"
+#include "runtime/order/order.h"
+#include "runtime/order/python_lines.h"
+#include "runtime/python.h"
+
+namespace opwright::order {
+namespace {
+
+struct Tensors {
+  std::mutex mutex;
+  std::map<uintptr_t, uint64_t> numbers;  // of those that live, by first byte
+  std::unordered_map<uint64_t, std::string> ends;
+  uint64_t last = 0;
+};
+
+Tensors& tensors() {
+  static Tensors* const instance = new Tensors();
+  return *instance;
+}
+
+// The allocator carves tensors out of blocks that it takes from the runtime. It does not say how large a tensor is, but
+// none reaches into another block.
+bool are_in_one_block(const void* first, const void* second) {
+  const uint64_t serial = memory::serial_of(first);
+  return serial != 0 && serial == memory::serial_of(second);
+}
+
+void note_begin(const void* address) {
+  const std::lock_guard<std::mutex> lock(tensors().mutex);
+  tensors().numbers[reinterpret_cast<uintptr_t>(address)] = ++tensors().last;
+}
+
+void note_end(const void* address) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(tensors().mutex);
+    const auto it = tensors().numbers.find(reinterpret_cast<uintptr_t>(address));
+    if (it == tensors().numbers.end()) return;
+    number = it->second;
+    tensors().numbers.erase(it);
+    if (tensors().ends.count(number) == 0) return;
+  }
+  std::string lines = python_lines();
+  const std::lock_guard<std::mutex> lock(tensors().mutex);
+  tensors().ends[number] = std::move(lines);
+}
+
+}  // namespace
+
+void follow_tensors() {
+  call_python("opwright.twin.order", "follow_tensors", "", ACL_ERROR_INTERNAL_ERROR,
+              "the order of accesses cannot be checked: ");
+}
+
+uint64_t tensor_at(const void* address) {
+  const void* begin = nullptr;
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(tensors().mutex);
+    auto it = tensors().numbers.upper_bound(reinterpret_cast<uintptr_t>(address));
+    if (it == tensors().numbers.begin()) return 0;
+    --it;
+    begin = reinterpret_cast<const void*>(it->first);
+    number = it->second;
+  }
+  return begin == address || are_in_one_block(begin, address) ? number : 0;
+}
+
+uint64_t last_tensor() {
+  const std::lock_guard<std::mutex> lock(tensors().mutex);
+  return tensors().last;
+}
+
+void remember_end_of(uint64_t tensor) {
+  const std::lock_guard<std::mutex> lock(tensors().mutex);
+  tensors().ends.try_emplace(tensor);
+}
+
+std::string end_of(uint64_t tensor) {
+  const std::lock_guard<std::mutex> lock(tensors().mutex);
+  const auto it = tensors().ends.find(tensor);
+  return it == tensors().ends.end() ? std::string() : it->second;
+}
+
+}  // namespace opwright::order
+
+extern "C" {
+OPWRIGHT_API void opwright_order_begin_tensor(const void* address) { opwright::order::note_begin(address); }
+OPWRIGHT_API void opwright_order_end_tensor(const void* address) { opwright::order::note_end(address); }
+}

@@ -1,0 +1,24 @@
+// native/runtime/order/tensor_memory.h
+// Which tensor device memory belongs to. torch_npu's allocator gives memory of tensors that were freed to new ones
+// without a call of the runtime; in a process with Python it reports that (opwright/twin/order.py).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace opwright::order {
+
+// Asks to be told, if the process has Python and torch_npu.
+void follow_tensors();
+
+// A number that no other tensor's memory has; 0 if it is not known. Later ones have larger numbers.
+uint64_t tensor_at(const void* address);
+// The number of the last tensor that got memory.
+uint64_t last_tensor();
+
+// From now on it is remembered where this tensor's memory is freed.
+void remember_end_of(uint64_t tensor);
+// Python's lines there, or an empty text.
+std::string end_of(uint64_t tensor);
+
+}  // namespace opwright::order

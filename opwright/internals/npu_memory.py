@@ -1,0 +1,28 @@
+"""torch_npu's reports of what its caching allocator does, which its own sanitizer is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["follow"]
+
+OF_STREAMS = 0  # the reports about streams, events and memory; the others are about kernels
+
+
+def follow(begun: Callable[[int], object], ended: Callable[[int], object]) -> None:
+    """Call functions with the address of each tensor's memory, from now on.
+
+    Parameters
+    ----------
+    begun, ended
+        Called when memory is given to a tensor, and when the tensor gives it back.
+    """
+    import torch_npu  # noqa: PLC0415 - only where it is there already
+    from torch_npu.utils import _npu_trace  # noqa: PLC0415
+
+    _npu_trace.register_callback_for_npu_memory_allocation(begun, "opwright")
+    _npu_trace.register_callback_for_npu_memory_deallocation(ended, "opwright")
+    torch_npu._C._activate_npu_trace(OF_STREAMS)
