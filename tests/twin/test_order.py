@@ -13,23 +13,12 @@ import torch_npu  # isort: skip
 
 from opwright.twin.order import take_findings
 from tests.twin import on_twin
+from tests.twin.order_findings import checked, functions_of, only_finding
 
 if TYPE_CHECKING:
-    from opwright.twin.order import Access, Finding
+    from opwright.twin.order import Access
 
 pytestmark = pytest.mark.twin
-
-checked = pytest.mark.isolated(OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
-
-
-def functions_of(findings: list[Finding]) -> list[tuple[str, str]]:
-    return [(each.earlier.function, each.later.function) for each in findings]
-
-
-def only_finding() -> Finding:
-    torch_npu.npu.synchronize()
-    (finding,) = take_findings()
-    return finding
 
 
 def is_in(access: Access, function: str) -> bool:
@@ -231,8 +220,37 @@ def race() -> None:
     torch_npu.npu.synchronize()
 
 
+@checked
+def test_what_was_taken_is_found_again() -> None:
+    for _ in range(2):
+        x = torch.ones(100, device="npu")
+        torch_npu.npu.synchronize()
+        x.mul_(2)
+        with torch_npu.npu.stream(torch_npu.npu.Stream()):
+            x.exp()
+        assert only_finding().later.function == "aclnnExp"
+
+
+@checked
+def test_the_remedy_knows_whether_a_tensor_was_freed() -> None:
+    x = torch.ones(1000, device="npu")
+    torch_npu.npu.synchronize()
+    side = torch_npu.npu.Stream()
+    with torch_npu.npu.stream(side):
+        x.exp()
+    x.add_(1)
+    assert "record_stream" not in str(only_finding())
+    with torch_npu.npu.stream(side):
+        x.exp()
+    del x
+    torch.zeros(1000, device="npu")
+    assert "has gone from one tensor to another" in str(only_finding())
+
+
 def test_findings_are_written_when_they_are_made() -> None:
-    found = on_twin.run(race, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0").stderr
+    done = on_twin.run(race, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 66
+    found = done.stderr
     assert "opwright: nothing orders " in found
     assert " and aclnnExp, which use the same memory" in found
     assert found.count(" in race") == 2

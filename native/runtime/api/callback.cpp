@@ -44,8 +44,8 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
         require(fn != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'fn' is null");
         expect_python_on_workers();  // torch_npu's function may call Python's
         const auto target = stream_of(stream);
-        target->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args, moment = order::moment_of(*target)] {
-          order::note_seen(moment);
+        target->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args, function = order::HostFunction(*target)] {
+          const order::HostFunction::Call call(function);
           fn(args);
         }));
       },

@@ -31,4 +31,12 @@ class Clock {
 // All that happens before a point of a stream: an event's record, for example. Null if nobody checks the order.
 using Moment = std::shared_ptr<const Clock>;
 
+// One launch; none has the number 0.
+struct Position {
+  size_t timeline = 0;
+  uint64_t number = 0;
+
+  bool is_before(const Clock& clock) const noexcept { return number != 0 && number <= clock.of(timeline); }
+};
+
 }  // namespace opwright::order

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/fault.h"
@@ -25,12 +26,17 @@ namespace {
 // Python's faulthandler gives the main thread a stack for signals that is too small for the names of its lines.
 constexpr size_t kEnoughStack = 256 << 10;
 
+thread_local Position running_function;
+
 struct Hold {
   AccessPtr access;
   uintptr_t begin, end;  // whole pages
+  Clock clock;           // what the access is behind
 
   bool has(uintptr_t address) const { return access->begin <= address && address < access->begin + access->bytes; }
-  bool conflicts_with(opwright::Access kind) const { return access->written || kind != opwright::Access::kRead; }
+  bool conflicts_with(opwright::Access kind) const {
+    return (access->written || kind != opwright::Access::kRead) && !running_function.is_before(clock);
+  }
 };
 
 struct Watch {
@@ -91,7 +97,7 @@ void end_holds(const Predicate& is_over) {
 
 #if defined(__x86_64__)
 
-// An access to a page that is held for other bytes: its pages are opened for one instruction of this thread.
+// An access to a page that is held for other bytes, or for a task that waits for the access: its pages are opened for one instruction of this thread.
 constexpr greg_t kTrapFlag = 0x100;
 constexpr size_t kMostPages = 8;  // of one instruction
 struct Step {
@@ -184,7 +190,7 @@ void unwatch(uintptr_t begin) {
   watched().memory.erase(it);
 }
 
-void hold(const AccessPtr& access) {
+void hold(const AccessPtr& access, const Clock& clock) {
   const std::lock_guard<std::mutex> lock(watched().mutex);
   if (!is_watched(access->begin)) return;
   install_fault_handler();
@@ -192,9 +198,13 @@ void hold(const AccessPtr& access) {
   make_room();
   const uintptr_t begin = page_of(access->begin);
   const uintptr_t end = memory::whole_pages(access->begin + access->bytes);
-  watched().holds.push_back({access, begin, end});
+  watched().holds.push_back({access, begin, end, clock});
   held.store(watched().holds.size());
   update_rights(begin, end);
+}
+
+Position exchange_running_function(const Position& function) noexcept {
+  return std::exchange(running_function, function);
 }
 
 bool holds_any() noexcept { return held.load() != 0; }

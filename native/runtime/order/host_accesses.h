@@ -18,11 +18,14 @@ namespace opwright::order {
 void watch(uintptr_t begin, size_t bytes);
 void unwatch(uintptr_t begin);
 
-// Memory that nobody watches is left as it is.
-void hold(const AccessPtr& access);
+// `clock` has what the access is behind. Memory that nobody watches is left as it is.
+void hold(const AccessPtr& access, const Clock& clock);
 bool holds_any() noexcept;
 // Lets go what happens before `seen`.
 void let_go(const Clock& seen);
+
+// The function of a stream that the calling thread runs; its accesses are not the host's. Returns the one before.
+Position exchange_running_function(const Position& function) noexcept;
 
 // In the handler of SIGSEGV: whether the access was to memory that is watched, and goes on.
 bool note_fault(const siginfo_t& info, void* context) noexcept;

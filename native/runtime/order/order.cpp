@@ -100,9 +100,10 @@ void report_freed(const std::vector<MemoryRange>& ranges, const std::vector<uint
 struct Effects {
   std::vector<std::pair<AccessPtr, AccessPtr>> conflicts;  // the earlier one, the later one
   std::vector<AccessPtr> to_pinned_memory;
+  Clock clock;  // of the launch, if it touches pinned memory
 
   void apply() const {
-    for (const AccessPtr& each : to_pinned_memory) hold(each);
+    for (const AccessPtr& each : to_pinned_memory) hold(each, clock);
     for (const auto& [earlier, later] : conflicts) report(*earlier, *later);
   }
 };
@@ -122,6 +123,7 @@ void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& 
     for (AccessPtr& each : conflicts) effects.conflicts.emplace_back(std::move(each), access);
     if (!memory::is_device_address(range.address)) effects.to_pinned_memory.push_back(access);
   }
+  if (!effects.to_pinned_memory.empty()) effects.clock = here.clock;
   if (known.shadow.size() < known.prune_threshold) return;
   known.shadow.prune(known.host);
   known.prune_threshold = std::max(kLeastThreshold, 2 * known.shadow.size());
@@ -206,6 +208,20 @@ void Replay::wait(size_t lane, size_t point) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   state().timelines[timelines_[lane]].clock.join(*points_[point]);
 }
+
+HostFunction::HostFunction(const Stream& stream) : before_(moment_of(stream)) {
+  if (before_ == nullptr) return;
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  Timeline& here = state().of(stream);
+  position_ = {state().number_of(stream.id()), ++here.launches};
+  here.clock.set(position_.timeline, position_.number);
+}
+
+HostFunction::Call::Call(const HostFunction& function) : outer_(exchange_running_function(function.position_)) {
+  note_seen(function.before_);
+}
+
+HostFunction::Call::~Call() { exchange_running_function(outer_); }
 
 Moment moment_of(const Stream& stream) {
   if (!enabled() || !is_named(stream)) return nullptr;

@@ -72,6 +72,28 @@ class Replay {
   std::vector<Moment> points_;
 };
 
+// A function of the host's that a stream calls. It happens behind what the stream was given before; what waits for it
+// happens behind the function's own accesses.
+class HostFunction {
+ public:
+  explicit HostFunction(const Stream& stream);
+  // Around the call, on the thread that makes it.
+  class Call {
+   public:
+    explicit Call(const HostFunction& function);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    const Position outer_;
+  };
+
+ private:
+  Moment before_;
+  Position position_;
+};
+
 // A synchronous call of the host that reads or writes device memory at once.
 void note_host_access(const char* function, const MemoryRange& range);
 

@@ -15,6 +15,7 @@ namespace {
 struct Callback {
   aclrtCallback function;
   void* data;
+  order::HostFunction place;  // in the stream
   bool done = false;
 };
 
@@ -93,9 +94,8 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
     mailbox = subscriptions().by_thread.at(subscription->thread);
   }
   stream->submit(
-      make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking, moment = order::moment_of(*stream)] {
-        order::note_seen(moment);
-        const auto callback = std::make_shared<Callback>(Callback{function, data});  // one for each replay
+      make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking, place = order::HostFunction(*stream)] {
+        const auto callback = std::make_shared<Callback>(Callback{function, data, place});  // one for each replay
         std::unique_lock<std::mutex> lock(mailbox->mutex);
         mailbox->waiting.push_back(callback);
         mailbox->changed.notify_all();
@@ -118,7 +118,10 @@ bool process_reports(uint64_t thread, Stream::Timeout timeout) {
     ready.swap(mailbox->waiting);
   }
   for (const auto& callback : ready) {
-    callback->function(callback->data);
+    {
+      const order::HostFunction::Call call(callback->place);
+      callback->function(callback->data);
+    }
     const std::lock_guard<std::mutex> lock(mailbox->mutex);
     callback->done = true;
     mailbox->changed.notify_all();

@@ -1,0 +1,145 @@
+"""Replays of captured graphs, and runs of compiled ones, as `opwright run --order` sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+import opwright.twin  # noqa: F401  # before torch_npu
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
+
+from tests.twin.order_findings import checked, functions_of, only_finding, take_after_waiting
+
+pytestmark = pytest.mark.twin
+
+
+def capture_exp(x: torch.Tensor) -> tuple[torch_npu.npu.NPUGraph, torch.Tensor]:
+    graph = torch_npu.npu.NPUGraph()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph):
+        y = x.exp()
+    return graph, y
+
+
+@checked
+def test_a_replay_beside_the_refresh_of_its_input_is_found() -> None:
+    x = torch.zeros(100, device="npu")
+    graph, _ = capture_exp(x)
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        x.add_(1)
+    graph.replay()
+    finding = only_finding()
+    assert functions_of([finding]) == [("aclnnInplaceAdds", "aclnnExp")]
+    assert finding.later.lines[0].endswith(" in capture_exp")
+    assert any(line.startswith("replayed by ") for line in finding.later.lines)
+
+
+@checked
+def test_an_output_that_is_read_beside_the_next_replay_is_found() -> None:
+    x = torch.zeros(100, device="npu")
+    graph, y = capture_exp(x)
+    graph.replay()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        y.sum()
+    graph.replay()
+    assert [each.later.function for each in take_after_waiting()].count("aclnnExp") == 1
+
+
+@checked
+def test_replays_on_two_streams_share_the_memory_of_the_graph() -> None:
+    x = torch.zeros(100, device="npu")
+    graph, _ = capture_exp(x)
+    graph.replay()
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        graph.replay()
+    assert functions_of(take_after_waiting()) == [("aclnnExp", "aclnnExp")]
+
+
+@checked
+def test_lanes_that_a_capture_does_not_order_are_found() -> None:
+    x = torch.zeros(100, device="npu")
+    main, side = torch_npu.npu.Stream(), torch_npu.npu.Stream()
+    graph = torch_npu.npu.NPUGraph()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph, stream=main):
+        side.wait_stream(main)
+        with torch_npu.npu.stream(side):
+            x.add_(1)
+        x.exp()
+        main.wait_stream(side)
+    graph.replay()
+    assert functions_of(take_after_waiting()) == [("aclnnInplaceAdds", "aclnnExp")]
+
+
+@checked
+def test_ordered_replays_are_left_alone() -> None:
+    x, other = torch.zeros(100, device="npu"), torch.zeros(100, device="npu")
+    main, side = torch_npu.npu.Stream(), torch_npu.npu.Stream()
+    graph = torch_npu.npu.NPUGraph()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph, stream=main):
+        side.wait_stream(main)
+        with torch_npu.npu.stream(side):
+            other.add_(1)
+        x.add_(1)
+        main.wait_stream(side)
+        y = x + other
+    for step in range(3):
+        graph.replay()
+        side.wait_stream(torch_npu.npu.current_stream())
+        with torch_npu.npu.stream(side):
+            graph.replay()
+        torch_npu.npu.current_stream().wait_stream(side)
+        assert y.sum().item() == 100 * 2 * 2 * (step + 1)
+    assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_an_input_that_was_freed_after_the_capture_is_found() -> None:
+    def forget(tensors: list[torch.Tensor]) -> None:
+        tensors.clear()
+
+    inputs = [torch.zeros(100, device="npu")]
+    graph, _ = capture_exp(inputs[0])
+    graph.replay()
+    assert functions_of(take_after_waiting()) == []
+    forget(inputs)
+    graph.replay()
+    finding = only_finding()
+    assert functions_of([finding]) == [("free", "aclnnExp")]
+    assert finding.earlier.lines[0].endswith(" in forget")
+    assert "uses memory that was freed after the capture" in str(finding)
+
+
+@checked
+def test_temporaries_and_outputs_of_a_capture_may_go() -> None:
+    x = torch.zeros(100, device="npu")
+    graph = torch_npu.npu.NPUGraph()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph):
+        y = (x + 1).exp().log()
+    del y
+    for _ in range(3):
+        graph.replay()
+        torch.zeros(100, device="npu").add_(1)
+    assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_a_compiled_graph_beside_a_write_of_its_input_is_found() -> None:
+    import torchair
+
+    backend = torchair.get_npu_backend()
+    compiled = torch.compile(lambda x: x * 2 + 1, backend=backend, dynamic=False)
+    x = torch.zeros(100, device="npu")
+    assert compiled(x).sum().item() == 100
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        compiled(x)
+    assert functions_of(take_after_waiting()) == []
+    x.add_(1)
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        compiled(x)
+    assert ("aclnnInplaceAdds", "ge::Session::RunGraph") in functions_of(take_after_waiting())
