@@ -21,6 +21,7 @@ def functions_of(findings: list[Finding]) -> list[tuple[str, str]]:
 def take_after_waiting() -> list[Finding]:
     """Wait for the device, then take what was found."""
     import torch_npu
+
     from opwright.twin.order import take_findings
 
     torch_npu.npu.synchronize()

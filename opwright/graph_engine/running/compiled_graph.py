@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 
 from opwright.graph_engine.errors import InputError
-from opwright.graph_engine.graph.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES
+from opwright.graph_engine.graph.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES, WRITTEN_INPUT
 from opwright.graph_engine.lowering.binding import kernel_of
 from opwright.graph_engine.lowering.lower import inputs_of, lower
 from opwright.graph_engine.lowering.tracing import hold_trace_lock
