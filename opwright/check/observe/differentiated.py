@@ -222,9 +222,20 @@ def find_dependent(subject: Subject, values: Values, places: Collection[str]) ->
 
 
 def reference_slope(
-    subject: Subject, values: Values, grads: Tensors, place: str, direction: torch.Tensor
+    subject: Subject,
+    values: Values,
+    grads: Tensors,
+    place: str,
+    direction: torch.Tensor,
+    noise: float = 0.0,
 ) -> Slope | None:
-    """Return the derivative of the reference along one input, for gradients of its results."""
+    """Return the derivative of the reference along one input, for gradients of its results.
+
+    Parameters
+    ----------
+    noise
+        How far the sum of the results, each times its gradient, may be off by rounding.
+    """
 
     def along(step: float) -> float:
         def moved(at: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -239,4 +250,4 @@ def reference_slope(
             total += dot(grad, results[name])
         return total
 
-    return slope(along)
+    return slope(along, noise)

@@ -22,25 +22,32 @@ FAR = (-2.0, -0.5, -0.1, 0.1, 0.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A derivative; it is known up to `error`.
-
-    Noise of the function's values counts `1 / step` times.
-    """
+    """A derivative; it is known up to `error`, the noise of the function's values included."""
 
     value: float
     error: float
     step: float
 
 
-def slope(function: Callable[[float], float]) -> Slope | None:
+def slope(function: Callable[[float], float], noise: float = 0.0) -> Slope | None:
     """Return the derivative of a function at 0; None if differences do not agree on one.
+
+    Parameters
+    ----------
+    noise
+        How far values of the function may be off: it counts `1 / step` times.
+
+    Notes
+    -----
 
     A function that is flat near by and not further away may have steps: nothing is said of it.
 
     Central differences with smaller and smaller steps are compared; the two neighbours that agree
-    best are taken. Two that are exactly 0 say nothing while others are not: so does a function with
-    steps, and one that loses small changes.
+    best are taken, the noise counted. Two that are exactly 0 say nothing while others are not: so
+    does a function with steps, and one that loses small changes.
 
+    Examples
+    --------
     >>> found = slope(lambda x: math.sin(3 * x))
     >>> abs(found.value - 3) < 1e-6
     True
@@ -58,7 +65,7 @@ def slope(function: Callable[[float], float]) -> Slope | None:
         far = [function(step) for step in FAR]
         return None if any(value != middle for value in far) else Slope(0.0, 0.0, STEPS[0])
     pairs = [
-        Slope(fine, abs(coarse - fine), step)
+        Slope(fine, abs(coarse - fine) + noise / step, step)
         for (coarse, fine), step in zip(itertools.pairwise(found), STEPS[1:], strict=True)
         if coarse or fine
     ]

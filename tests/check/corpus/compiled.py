@@ -12,6 +12,7 @@ BROKEN = {
     "scales_in_place_": "compiled/refused",
     "reads_a_number": "compiled/not-capturable",
     "waits_for_the_stream": "compiled/not-capturable",
+    "holds_memory": "compiled/held-memory",
     "prototype_alone": "compiled/no-converter",
     "looks_at_values": "compiled/raises",
     "names_another_input": "compiled/engine",
@@ -73,6 +74,39 @@ def after_all_work(x):
 add("reads_a_number(Tensor x) -> Tensor", by_number, torch.empty_like, *ONE)
 add("waits_for_the_stream(Tensor x) -> Tensor", after_all_work, contiguous, *ONE)
 add("stays_on_the_device(Tensor x) -> Tensor", by_tensor, contiguous, *ONE)
+
+
+# On a stream of its own; both streams wait for each other.
+
+
+def on_side_stream(x, must_hold):
+    result = torch.empty_like(x, memory_format=torch.contiguous_format)
+    if x.device.type == "cpu":
+        return torch.mul(x, 2, out=result)
+    current, side = torch.npu.current_stream(), torch.npu.Stream()
+    side.wait_stream(current)
+    with torch.npu.stream(side):
+        torch.mul(x, 2, out=result)
+    current.wait_stream(side)
+    if must_hold():
+        x.record_stream(side)
+    return result
+
+
+def holds_memory(x):
+    return on_side_stream(x, lambda: True)
+
+
+def holds_memory_eagerly(x):
+    return on_side_stream(x, lambda: not torch.npu.is_current_stream_capturing())
+
+
+add("holds_memory(Tensor x) -> Tensor", holds_memory, contiguous, *ONE)
+add("holds_memory_eagerly(Tensor x) -> Tensor", holds_memory_eagerly, contiguous, *ONE)
+
+# What the graph engine is told.
+
+
 add(
     "prototype_alone(Tensor x) -> Tensor",
     by_tensor,

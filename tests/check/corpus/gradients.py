@@ -262,13 +262,13 @@ def fake_like(x, *_):
     return x.new_empty(x.shape)
 
 
-def define(schema, kernel, autograd=None):
+def define(schema, kernel, autograd=None, fake=fake_like):
     name = schema.partition("(")[0]
     library.define(schema)
     library.impl(name, kernel, "PrivateUse1")
     if autograd is not None:
         library.impl(name, autograd, "AutogradPrivateUse1")
-    torch.library.register_fake(f"corpus_gradients_lib::{name}", fake_like, lib=library)
+    torch.library.register_fake(f"corpus_gradients_lib::{name}", fake, lib=library)
 
 
 def below(function):
@@ -369,6 +369,24 @@ class Once(torch.autograd.Function):
         return grad * ctx.saved_tensors[0].cos()
 
 
+@below
+def mean_in_single(x):
+    return x.float().mean(-1).to(x.dtype)
+
+
+# It takes double, and is no more exact than single precision.
+class MeanInSingle(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return mean_in_single(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return (grad.unsqueeze(-1).float() / x.shape[-1]).expand(x.shape).to(x.dtype)
+
+
 class WrongNumber(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -413,6 +431,14 @@ define("keeps_a_graph(Tensor x) -> Tensor", with_graph, with_graph)
 define("forgets_dirty_(Tensor(a!) x) -> Tensor(a!)", write, write)
 define("wrong_number(Tensor x) -> Tensor", sine, WrongNumber.apply)
 define("once(Tensor x) -> Tensor", sine, Once.apply)
+define(
+    "mean_in_single(Tensor x) -> Tensor",
+    mean_in_single,
+    MeanInSingle.apply,
+    lambda x: x.new_empty(x.shape[:-1]),
+)
+library.impl("mean_in_single", mean_in_single, "CPU")
+library.impl("mean_in_single", MeanInSingle.apply, "AutogradCPU")
 define("keeps_a_copy(Tensor x) -> Tensor", sine, KeepsACopy.apply)
 define("for_inference(Tensor x) -> Tensor", lambda x: sine(x.detach()))
 
@@ -432,6 +458,16 @@ for name in (
     "for_inference",
 ):
     foreign.operator(f"{name}(Tensor x) -> Tensor", dtypes="float32", samples=POSITIVE)(sin)
+
+
+@foreign.operator(
+    "mean_in_single(Tensor x) -> Tensor",
+    shapes={"x": "*s, D", "out": "*s"},
+    requires=("D > 0",),
+    samples=[ow.sample(x=ow.tensor(2, size, low=1, high=8)) for size in (16, 17, 33, 65)],
+)
+def single_mean(x):
+    return x.float().mean(-1).to(x.dtype)
 
 
 for name in ("forgets_the_same", "product"):

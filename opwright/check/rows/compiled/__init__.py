@@ -95,6 +95,12 @@ NOT_CAPTURED = Kind(
     "do without .item(), .cpu() and synchronize() in the kernel: pass host values as attributes, "
     "compute with tensors",
 )
+HELD = Kind(
+    "held-memory",
+    "a captured graph fails behind another one: record_stream still holds the first one's memory",
+    "call record_stream outside captures alone (torch.npu.is_current_stream_capturing()); in a "
+    "graph it is enough that the streams wait for each other: wait_stream",
+)
 NO_CONVERTER = Kind(
     "no-converter",
     "TorchAir cannot put the operator into a graph of the graph engine",
@@ -132,6 +138,10 @@ SAME_DRAWS = (
 )
 # CANN's codes for what a capture does not allow.
 CAPTURE = tuple(f"1070{code}" for code in range(20, 42))
+# torch_npu's messages where it sets the memory of graphs back to what a capture left, for a second
+# one, and tensors that record_stream was called for are not free yet: it looks for them among the
+# free blocks alone (setCheckpointPoolState in NPUCachingAllocator.cpp).
+HELD_BLOCK = (" could not find 0x", "block->event_count == 0")
 ENGINES = ("OPW-N0", "E10501", "E19025", "E89999")
 
 
@@ -256,6 +266,8 @@ class Trial:
             kind = NO_CONVERTER
         elif any(each in text for each in CAPTURE):
             kind = NOT_CAPTURED
+        elif self.backend == "reduce-overhead" and any(each in text for each in HELD_BLOCK):
+            kind = HELD
         elif self.backend == "max-autotune" and any(each in text for each in ENGINES):
             kind = ENGINE
         return self.context.finding(
@@ -375,7 +387,7 @@ def values_text(want: Ran, got: Ran, name: str) -> str:
 ROW = Row(
     name="compiled",
     title="compiled, it computes what it computes eagerly",
-    kinds=(RAISES, REFUSED, LOST, DIFFERS, GRADIENT, NOT_CAPTURED, NO_CONVERTER, ENGINE),
+    kinds=(RAISES, REFUSED, LOST, DIFFERS, GRADIENT, NOT_CAPTURED, HELD, NO_CONVERTER, ENGINE),
     run=run_row,
     columns=(
         "aot_eager",

@@ -27,7 +27,7 @@ from opwright.check.rows.gradients.calls import (
     pass_on_refusal,
 )
 from opwright.check.rows.gradients.kinds import RAISES, SILENT, WRONG
-from opwright.check.rows.gradients.precision import norm, of_terms, rounding
+from opwright.check.rows.gradients.precision import norm, of_terms, rounding, value_noise
 from opwright.check.rows.gradients.second import examine_second
 
 if TYPE_CHECKING:
@@ -130,12 +130,13 @@ def compare(
     changed = find_dependent(subject, values, inputs)
     for place, tensor in inputs.items():
         floor = rounding(results, grads_of, tensor, changed[place])
+        grad = grads[place]
+        noise = value_noise(results, grads_of, tensor, grad)
         for what, direction in directions(tensor, place):
-            want = reference_slope(subject, values, on_cpu, place, direction)
+            want = reference_slope(subject, values, on_cpu, place, direction, noise)
             if want is None:
                 continue
             judged = True
-            grad = grads[place]
             got = 0.0 if grad is None else dot(grad, direction)
             terms = abs(want.value)
             if grad is not None:

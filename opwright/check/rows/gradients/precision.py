@@ -9,11 +9,12 @@ import torch
 if TYPE_CHECKING:
     from opwright.check.observe.differentiated import Tensors
 
-__all__ = ["describe_gap", "describe_inequality", "norm", "of_terms", "rounding"]
+__all__ = ["describe_gap", "describe_inequality", "norm", "of_terms", "rounding", "unit_roundoff", "value_noise"]
 
 # By dtype: how much of the size of the terms a sum of them may be off.
 SLACK = {torch.float64: 1e-4, torch.float32: 2e-3, torch.float16: 3e-2, torch.bfloat16: 1e-1}
 ROUNDINGS = 16  # that a term of a gradient has gone through
+VALUE_ROUNDINGS = 4  # that a value has gone through: of inputs, products, sums, results
 LEAST_SHARE = 1e-3  # of an input's largest element, below which an element counts as this large
 
 
@@ -57,6 +58,29 @@ def rounding(
     share = min(ROUNDINGS * u, 0.5)  # of eight bits little is left
     at_least = sizes.nan_to_num(largest).clamp(min=LEAST_SHARE * largest)
     return share / (1 - share) * moved / at_least
+
+
+def value_noise(
+    results: Tensors, grads_of: Tensors, tensor: torch.Tensor, grad: torch.Tensor | None
+) -> float:
+    """Return how far the sum of the results, each times its gradient, may be off by rounding.
+
+    An operator that takes double and computes in single precision rounds its input, its terms and
+    its results so: with a step of 1e-4 a difference of two values loses three digits by that.
+
+    Parameters
+    ----------
+    results, grads_of
+        What the operator computed, and the gradients of it.
+    tensor, grad
+        The input, and the gradient by it.
+    """
+    u = max(unit_roundoff(results[name]) for name in grads_of)
+    terms = [results[name].detach().cpu() * each.cpu() for name, each in grads_of.items()]
+    if grad is not None and grad.shape == tensor.shape:
+        terms.append(grad.detach().cpu() * tensor.detach().cpu())
+    sizes = torch.cat([each.abs().double().reshape(-1) for each in terms])
+    return VALUE_ROUNDINGS * u * float(sizes[torch.isfinite(sizes)].sum())
 
 
 def unit_roundoff(tensor: torch.Tensor) -> float:

@@ -12,13 +12,14 @@ from opwright.check.observe.differentiated import (
     differentiable_inputs,
     differentiable_outputs,
     dot,
+    is_differentiable,
     random_like,
 )
 from opwright.check.observe.slope import slope
 from opwright.check.observe.tensors import replace_tensors
 from opwright.check.rows.gradients.calls import backward_place, call_recorded, script
 from opwright.check.rows.gradients.kinds import SECOND
-from opwright.check.rows.gradients.precision import norm, of_terms
+from opwright.check.rows.gradients.precision import norm, of_terms, unit_roundoff
 
 if TYPE_CHECKING:
     from opwright.check.finding import Finding
@@ -65,6 +66,8 @@ def examine_second(context: RowContext, sample: Sample, values: Values) -> Findi
         except Exception:  # noqa: BLE001 - as above
             return None
         seconds = dict(zip(call.leaves, got, strict=True))
+    numbers = filter(is_differentiable, (*inputs.values(), *call.results.values()))
+    roundoff = max(map(unit_roundoff, numbers))
     for place, tensor in inputs.items():
         direction = random_like(tensor, f"second direction of {place}")
 
@@ -85,7 +88,7 @@ def examine_second(context: RowContext, sample: Sample, values: Values) -> Findi
         slack = of_terms(tensor.dtype) * terms + 10 * want.error + 1e-7
         # Where gradients barely change, their last digit is all that differences see.
         size = math.hypot(*(norm(weights[p] * g) for p, g in found))
-        slack += 4 * torch.finfo(tensor.dtype.to_real()).eps * size / want.step
+        slack += 8 * roundoff * size / want.step
         if abs(value - want.value) > slack:
             return context.finding(
                 SECOND,
