@@ -39,7 +39,6 @@ def slope(function: Callable[[float], float], noise: float = 0.0) -> Slope | Non
 
     Notes
     -----
-
     A function that is flat near by and not further away may have steps: nothing is said of it.
 
     Central differences with smaller and smaller steps are compared; the two neighbours that agree

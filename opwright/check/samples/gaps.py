@@ -1,13 +1,15 @@
 """Samples that the declared rules allow and the reference refuses: the declaration says too little.
 
 Some refusals are nothing that a declaration is blamed for: those that an error sample states, those
-of values in tensors, of empty tensors and lists, of other attributes than the usual ones, of
-layouts, and of what torch has no CPU kernel for. They are counted only.
+of values in tensors, of elements of an `int[]` (no rule speaks of each of them), of empty tensors
+and lists, of other attributes than the usual ones, of layouts, and of what torch has no CPU kernel
+for. They are counted only.
 """
 
 from __future__ import annotations
 
 import warnings
+from itertools import product
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,6 +22,7 @@ from opwright.kit.live.arguments import Binder, tensors_in
 if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample, Value
+    from opwright.kit.declare.schema import Argument
 
 __all__ = ["is_gap"]
 
@@ -59,10 +62,16 @@ def attributes(sample: Sample) -> dict[str, Value]:
 
 
 def depends_on_values(subject: Subject, sample: Sample) -> bool:
-    """Return whether the reference takes tensors of the same shapes and dtypes."""
+    """Return whether the reference takes tensors of the same shapes, and lists of the same lengths.
+
+    Lists of a fixed length stay as they are: rules can speak of their elements.
+    """
     assert subject.reference is not None
-    for fill in (zeros, ones, identity):
+    lists = [each.name for each in subject.schema.arguments if is_free_list(each)]
+    for number, fill in product((None, 0, 1) if lists else (None,), (zeros, ones, identity)):
         values = arguments(subject.operator, sample, "cpu")
+        if number is not None:
+            values |= {name: [number] * len(values[name] or ()) for name in lists}
         try:
             with warnings.catch_warnings(), torch.no_grad():
                 warnings.simplefilter("ignore")
@@ -74,6 +83,12 @@ def depends_on_values(subject: Subject, sample: Sample) -> bool:
             continue
         return True
     return False
+
+
+def is_free_list(argument: Argument) -> bool:
+    """Return whether an argument is a list of any number of whole numbers."""
+    kind = argument.type
+    return kind.is_list and kind.base.is_integer and kind.length is None and not kind.optional
 
 
 def zeros(tensor: torch.Tensor) -> None:

@@ -16,6 +16,7 @@ import torch
 from opwright.graph_engine.calls.node_call import NodeCall, OutputSpec
 from opwright.graph_engine.errors import KernelRunError, MetaError, MissingKernelError
 from opwright.graph_engine.graph.inference_rule import infer_specs
+from opwright.graph_engine.graph.model import find_port
 from opwright.graph_engine.prototypes.loaded_libraries import (
     find_loaded_prototype,
     has_class,
@@ -125,15 +126,9 @@ def outputs_of(
         spec = found[index] if index < len(found) else None
         if spec is None:
             raise MetaError(where=f"{node}, output '{output.name}'", got="no shape")
-        port = port_of(prototype, output.name)
+        port = find_port(output.name, [port.name for port in prototype.outputs])
         specs.append(OutputSpec(port=port, shape=spec[0], dtype=RUNTIME_CODES[spec[1]]))
     return tuple(specs)
-
-
-def port_of(prototype: Prototype, name: str) -> str:
-    """Return the output of the prototype that an output of the node is, or is an element of."""
-    names = [port.name for port in prototype.outputs]
-    return name if name in names else name.rstrip("0123456789")
 
 
 read = functools.lru_cache(maxsize=1024)(NodeCall.of)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 
 from opwright.graph_engine.errors import GraphFormError
+from opwright.graph_engine.graph.model import find_port
 from opwright.graph_engine.tensors.dtypes import RUNTIME_CODES, from_runtime
 from opwright.kit.shipped._internals import FakeTensor
 
@@ -150,9 +151,7 @@ def infer_specs(node: Node, inputs: Mapping[str, object]) -> Sequence[Spec | Non
     seen: dict[str, int] = {}
     for name, source in node.inputs:
         value = inputs.get(name)
-        if value is None and isinstance(
-            found := inputs.get(stem := name.rstrip("0123456789")), list
-        ):
+        if value is None and isinstance(found := inputs.get(stem := find_port(name, inputs)), list):
             index = seen[stem] = seen.get(stem, -1) + 1
             value = found[index] if index < len(found) else None
         tensor = value if source is not None and isinstance(value, torch.Tensor) else None

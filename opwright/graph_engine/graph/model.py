@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from opwright.graph_engine.tensors.layouts import ND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import torch
 
@@ -22,6 +22,7 @@ __all__ = [
     "Node",
     "Source",
     "TensorSpec",
+    "find_port",
 ]
 
 # Types of nodes that compute nothing: inputs of the graph, tensors of its session, constants, and
@@ -33,6 +34,22 @@ CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
 OUTPUT = "NetOutput"
 
 Attribute = object  # int, float, bool, str, a torch.Tensor, a GeGraph, or a list of these
+
+
+def find_port(name: str, ports: Collection[str]) -> str:
+    """Return the port that an input or output of a node is, or is an element of.
+
+    Elements of a dynamic port are numbered: x0, x1, ... are those of x. A name that is of no port
+    is returned as it is.
+
+    >>> find_port("output_01", ["output_0", "output_1"])
+    'output_0'
+    """
+    if name in ports:
+        return name
+    longest_first = sorted(ports, key=len, reverse=True)
+    found = (p for p in longest_first if name.startswith(p) and name[len(p) :].isdecimal())
+    return next(found, name)
 
 
 @dataclass(frozen=True, slots=True)

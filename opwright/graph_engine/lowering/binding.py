@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.graph_engine.errors import KernelArgumentError, MissingKernelError
+from opwright.graph_engine.graph.model import find_port
 from opwright.graph_engine.lookup import find_kernel
 from opwright.graph_engine.lowering.agreement import check_attribute_types
 from opwright.graph_engine.table import Kernel, Takes, types
@@ -107,8 +108,7 @@ def group(node: Node, kernel: Kernel) -> dict[str, tuple[Source, ...]]:
     """Return the sources by input; x0, x1, … belong to the dynamic input x."""
     found: dict[str, list[Source]] = defaultdict(list)
     for name, source in node.inputs:
-        stem = name.rstrip("0123456789")
-        wanted = name if name in kernel.inputs else stem
+        wanted = find_port(name, kernel.inputs)
         if wanted not in kernel.inputs:
             raise KernelArgumentError(
                 where=str(node), got=f"an input '{name}'", allowed=list(kernel.inputs)

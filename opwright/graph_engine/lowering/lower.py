@@ -13,7 +13,14 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from opwright.graph_engine.errors import GraphFormError, KernelRunError
-from opwright.graph_engine.graph.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES, Source
+from opwright.graph_engine.graph.model import (
+    CONSTANTS,
+    INPUTS,
+    OUTPUT,
+    VARIABLES,
+    Source,
+    find_port,
+)
 from opwright.graph_engine.lowering.agreement import check_outputs
 from opwright.graph_engine.lowering.binding import Call, bind, kernel_of
 from opwright.graph_engine.lowering.simplify import simplify
@@ -329,7 +336,7 @@ def as_sources(entry: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
 
 def find_written(call: Call) -> tuple[Source, ...]:
     """Return the inputs of a call that have the name of an output: the kernel may write them."""
-    outputs = {spec.name.rstrip("0123456789") for spec in call.node.outputs}
+    outputs = {find_port(spec.name, call.tensors) for spec in call.node.outputs}
     return tuple(s for name, e in call.tensors.items() if name in outputs for s in as_sources(e))
 
 

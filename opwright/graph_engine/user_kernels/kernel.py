@@ -10,6 +10,7 @@ from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.graph_engine.calls.node_call import NodeCall, OutputSpec
 from opwright.graph_engine.errors import KernelArgumentError, MetaError
 from opwright.graph_engine.graph.inference_rule import infer_specs
+from opwright.graph_engine.graph.model import find_port
 from opwright.graph_engine.table import Kernel, Passing, Takes
 from opwright.graph_engine.tensors.dtypes import RUNTIME_CODES
 from opwright.graph_engine.tensors.specs import Spec, spec_of, spec_text
@@ -226,9 +227,9 @@ def port_of(kernel: Served, name: str, node: Node) -> str:
     ports = {port.name: port for port in kernel.prototype.outputs}
     if name in ports:
         return name
-    stem = name.rstrip("0123456789")
-    if stem in ports and ports[stem].presence == "dynamic":
-        return stem
+    port = ports.get(find_port(name, ports))
+    if port is not None and port.presence == "dynamic":
+        return port.name
     # A C signature calls a single output `out`, whatever its prototype did.
     read = {port.name for port in kernel.prototype.inputs}
     if [port for port in ports if port not in read] == ["out"] and len(node.outputs) == 1:

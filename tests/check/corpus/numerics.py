@@ -532,6 +532,20 @@ def looked_up(x, index):
     return x[index]
 
 
+@ops.operator(
+    "pages_of(Tensor x, int[] pages) -> Tensor",
+    shapes={"x": "P, D", "out": "len(pages), D"},
+    dtypes="float32",
+    requires=("P > 0",),
+    samples=[ow.sample(x=ow.tensor(4, 3), pages=[3, 0, 3])],
+)
+def pages_of(x, pages):
+    """Refuse a page that is not there: no rule can say that of each element."""
+    if any(page not in range(x.shape[0]) for page in pages):
+        raise ValueError("no such page")
+    return x[pages]
+
+
 @ops.operator("largest(Tensor x) -> Tensor", shapes={"x": "N", "out": ""}, dtypes="float32")
 def largest(x):
     """Have no result for no elements."""

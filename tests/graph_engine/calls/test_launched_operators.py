@@ -51,6 +51,8 @@ REG_OP(Strange).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL())
     .OP_END_FACTORY_REG(Strange);
 REG_OP(Unmade).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Unmade);
 REG_OP(Kept).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Kept);
+REG_OP(Apart).DYNAMIC_INPUT(x_0, TensorType::ALL()).DYNAMIC_OUTPUT(output_0, TensorType::ALL())
+    .OUTPUT(output_1, TensorType::ALL()).ATTR(N, Int, 0).OP_END_FACTORY_REG(Apart);
 }  // namespace ge
 
 // The rows of all tensors one after the other, by way of a workspace; skips as many of the last.
@@ -118,6 +120,25 @@ class Kept : public ge::EagerExecuteOp {
   }
 };
 REG_AUTO_MAPPING_OP(Kept);
+
+// Copies of its inputs, and one more of the last.
+class Apart : public ge::EagerExecuteOp {
+ public:
+  ge::Status Execute(gert::EagerOpExecutionContext* context) override {
+    size_t count = 0;
+    while (context->GetDynamicInputTensor(0, count) != nullptr) ++count;
+    for (size_t i = 0; i <= count; ++i) {
+      const gert::Tensor* x = context->GetDynamicInputTensor(0, std::min(i, count - 1));
+      gert::Tensor* y =
+          context->MallocOutputTensor(i, x->GetShape(), x->GetFormat(), x->GetDataType());
+      if (y == nullptr) return ge::FAILED;
+      aclrtMemcpyAsync(y->GetAddr(), y->GetSize(), x->GetAddr(), x->GetSize(),
+                       ACL_MEMCPY_DEVICE_TO_DEVICE, context->GetStream());
+    }
+    return ge::SUCCESS;
+  }
+};
+REG_AUTO_MAPPING_OP(Apart);
 """
 
 INT64 = 9  # of GE
@@ -146,6 +167,16 @@ def convert_joined(xs: Sequence[object], last: object, *, skip: int | None = Non
     return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={"N": attr.Int(len(xs))})
 
 
+def apart(xs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], torch.Tensor]:
+    return [x.clone() for x in xs], xs[-1].clone()
+
+
+def convert_apart(xs: Sequence[object]) -> object:
+    """Give ports the names that TorchAir's own converters give them: they end in digits."""
+    outputs = [("output_0", len(xs)), "output_1"]
+    return custom_op("Apart", inputs={"x_0": xs}, outputs=outputs, attrs={"N": attr.Int(len(xs))})
+
+
 def converter_to(op_type: str) -> Callable[[object], object]:
     return lambda x: custom_op(op_type, inputs={"x": x}, outputs=["y"], attrs={})
 
@@ -154,12 +185,13 @@ def define_operators() -> Any:  # noqa: ANN401 - torch does not type it
     """Return a library with an operator for each class, and one whose Meta contradicts it."""
     library = new_library("page")
     one = "(Tensor x) -> Tensor"
-    schemas: dict[str, tuple[str, Callable[..., torch.Tensor], Callable[..., object]]] = {
+    schemas: dict[str, tuple[str, Callable[..., object], Callable[..., object]]] = {
         "joined": (
             "(Tensor[] xs, Tensor last, *, int? skip=None) -> Tensor",
             joined,
             convert_joined,
         ),
+        "apart": ("(Tensor[] xs) -> (Tensor[], Tensor)", apart, convert_apart),
         "faulty": (one, torch.clone, converter_to("Faulty")),
         "strange": (one, torch.clone, converter_to("Strange")),
         "unmade": (one, torch.clone, converter_to("Unmade")),
@@ -198,6 +230,21 @@ def test_a_class_computes_a_node_from_device_memory_of_fixed_and_changing_sizes(
     x = whole(3, 4)
     assert torch.equal(compiled(lambda x: torch.ops.page.joined([], x.t()))(x), x.t())
     assert torch.equal(compiled(lambda x: torch.ops.page.kept(x + 1) * 2)(x), (x + 1) * 2)
+
+
+@pytest.mark.isolated
+def test_a_class_has_lists_of_tensors_whose_names_end_in_digits(tmp_path: Path) -> None:
+    load_classes(tmp_path)
+    _library = define_operators()
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        some, last = torch.ops.page.apart([x, y + 1])
+        return [*some, last]
+
+    for sizes in ((2, 3), (5, 4)):
+        given = [whole(size, 4) for size in sizes]
+        for got, want in zip(compiled(function)(*given), function(*given), strict=True):
+            assert torch.equal(got, want)
 
 
 @pytest.mark.isolated

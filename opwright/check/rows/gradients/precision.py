@@ -9,7 +9,15 @@ import torch
 if TYPE_CHECKING:
     from opwright.check.observe.differentiated import Tensors
 
-__all__ = ["describe_gap", "describe_inequality", "norm", "of_terms", "rounding", "unit_roundoff", "value_noise"]
+__all__ = [
+    "describe_gap",
+    "describe_inequality",
+    "norm",
+    "of_terms",
+    "rounding",
+    "unit_roundoff",
+    "value_noise",
+]
 
 # By dtype: how much of the size of the terms a sum of them may be off.
 SLACK = {torch.float64: 1e-4, torch.float32: 2e-3, torch.float16: 3e-2, torch.bfloat16: 1e-1}
