@@ -11,6 +11,9 @@ different dtypes, sizes and values, optional arguments given and not.
 * Sizes, strides and memory of an argument are not changed.
 * Autograd sees each write: the version counter of what is written goes up. Otherwise a backward
   uses what was overwritten, where torch should raise.
+* What is written may be an argument that is read as well, f_(y, y), where the reference takes that
+  and computes what it does for f_(y, y.clone()): else the operator may do as it likes, and it may
+  raise in any case. An out= argument is left out.
 
 A sample that happens to hold what would be written shows nothing; so an annotated argument is
 accused only if no sample changes it, not with large values either, and the reference does not
@@ -24,7 +27,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
+from opwright.check.observe.against_reference import is_random, report_wrong_result
 from opwright.check.observe.memory import Form, label_tensors, snapshots
+from opwright.check.observe.one_tensor import find_clash
 from opwright.check.row import Row, takes_tensors
 from opwright.check.row_context import EagerCallError
 from opwright.kit.live.arguments import map_tensors
@@ -67,6 +72,12 @@ UNSEEN = Kind(
     "torch.library.custom_op(mutates_args=...), which does",
 )
 
+OVERLAP = Kind(
+    "reads-what-it-wrote",
+    "an argument that is the written one as well is read after it has been overwritten",
+    "read what is needed before the first write, or raise where two arguments are one tensor",
+)
+
 MARGIN = 16  # elements before and behind a padded tensor
 LARGE = 1000.0
 
@@ -90,7 +101,7 @@ def run(context: RowContext) -> None:
                 for name, value in context.arguments(sample, device).items()
             }
             found = observe(context, sample, values, annotated, written, is_padded=True)
-        return found
+        return found or (examine_overlap(context, sample) if annotated else None)
 
     context.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
     if not context.findings:
@@ -127,6 +138,33 @@ def observe(
         if is_padded and each.name in annotated and each.outside().numel():
             return report_outside(context, each, sample)
     return None
+
+
+def examine_overlap(context: RowContext, sample: Sample) -> Finding | None:
+    """Give a written argument for another one as well, where the reference allows that."""
+    subject = context.subject
+    if (
+        context.column == "cpu"
+        or subject.reference is None
+        or subject.is_seeded
+        or subject.schema.is_out_variant
+    ):
+        return None
+    found = find_clash(context, sample)
+    if found is None:
+        return None
+    if found.deviation.wrong and is_random(context, sample):
+        return None
+    return report_wrong_result(
+        context,
+        OVERLAP,
+        sample,
+        found.result,
+        found.deviation,
+        context.device,
+        change=(f"values[{found.read!r}] = values[{found.written!r}]",),
+        got=f"with one tensor for {found.written} and {found.read}: ",
+    )
 
 
 def judge_tensor(
@@ -286,7 +324,7 @@ def large(tensor: torch.Tensor) -> torch.Tensor:
 ROW = Row(
     name="mutation",
     title="what is written is what the schema annotates",
-    kinds=(UNDECLARED, NEVER, OUTSIDE, MOVED, UNSEEN),
+    kinds=(UNDECLARED, NEVER, OUTSIDE, MOVED, UNSEEN, OVERLAP),
     run=run,
     columns=("npu", "cpu"),
     needs=takes_tensors,

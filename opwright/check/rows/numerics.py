@@ -15,7 +15,9 @@ satisfy are reported as well.
 
 The column `special-values` puts other numbers into inputs that the samples do not bound: NaN,
 infinities, negative zero, the largest of the dtype, and values of nine magnitudes; integers that
-float32 or 32 bits do not hold. Ints among the arguments become as large: factors whose product
+float32 or 32 bits do not hold; -1 in a tensor of whole numbers for which no sample gives a least
+value, where the reference means something by it (padding to be skipped) and not the last place.
+Ints among the arguments become as large: factors whose product
 passes 2^32, and single ones. They may be sizes, so that only references are tried which make no
 large tensors of them; an operator that refuses such an int is right (integers in tensors it must
 take). Results of which the reference in the next wider dtype gives others are not compared: there,
@@ -43,9 +45,11 @@ from opwright.check.observe.against_reference import (
     report_wrong_result,
 )
 from opwright.check.observe.memory import argument_text, label_tensors
+from opwright.check.observe.tensors import same_bits
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.samples import describe
+from opwright.check.samples.specs import specs_in
 from opwright.check.subject import flat
 from opwright.kit.declare.sample import TensorSpec
 from opwright.kit.live.arguments import map_tensors
@@ -82,10 +86,10 @@ NO_SAMPLE = Kind(
 )
 SPECIAL = Kind(
     "wrong-special-values",
-    "NaN, an infinity or a large number gives something else than in the reference",
-    "correct the kernel (fmax drops NaN, a cast to half precision overflows, a product of sizes or "
-    "attributes needs int64_t), or state which values the operator takes: tensor(..., low=, high=) "
-    "in the samples, requires= for attributes",
+    "NaN, an infinity, -1 or a large number gives something else than in the reference",
+    "correct the kernel (fmax drops NaN, a cast to half precision overflows, -1 marks what is to "
+    "be skipped, a product of sizes or attributes needs int64_t), or state which values the "
+    "operator takes: tensor(..., low=, high=) in the samples, requires= for attributes",
 )
 
 LARGE = 100.0
@@ -220,7 +224,7 @@ def compare_special(context: RowContext) -> Callable[[Sample], Finding | None]:
             found = of_case(context, sample, case)
             if found is not None:
                 return found
-        return of_large_ints(context, sample)
+        return of_minus_one(context, sample) or of_large_ints(context, sample)
 
     return examine
 
@@ -269,6 +273,7 @@ class Case:
 
 FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 INTEGERS = frozenset({torch.int32, torch.int64})
+SIGNED = INTEGERS | {torch.int8, torch.int16}
 CASES = (
     Case(name="NaN", line="{}.view(-1)[:1] = float('nan')", dtypes=FLOATING),
     Case(name="inf", line="{}.view(-1)[-1:] = float('inf')", dtypes=FLOATING),
@@ -310,6 +315,67 @@ def of_case(context: RowContext, sample: Sample, case: Case) -> Finding | None:
     lines = tuple(case.line.format(argument_text(each)) for each in sorted(free))
     where = f"with {case.name} in {', '.join(sorted(free))}: "
     return compare_changed(context, sample, arguments, lines, where, scale=case.scale)
+
+
+# It often marks what is to be skipped: padding, an empty slot, a label to ignore.
+MINUS_ONE = "{}.view(-1)[-1:] = -1"
+
+
+def of_minus_one(context: RowContext, sample: Sample) -> Finding | None:
+    """Compare calls with -1 in a tensor of whole numbers, where the reference gives it a meaning.
+
+    That the reference takes it for the last place, as Python's sequences do, is none: kernels that
+    are given places need not count from the end.
+    """
+    declared = context.subject.operator.samples
+    for name, label, tensor in label_tensors(context.arguments(sample, "cpu")):
+        specs = [spec for each in declared for spec in specs_in(dict(each.values).get(name))]
+        if (
+            tensor.dtype not in SIGNED
+            or not tensor.numel()
+            or not tensor.is_contiguous()
+            or any(spec.low is not None for spec in specs)
+        ):
+            continue
+
+        def arguments(label: str = label, number: int = -1) -> Values:
+            values = context.arguments(sample, "cpu")
+            for _, other, each in label_tensors(values):
+                if other == label:
+                    each.view(-1)[-1:] = number
+            return values
+
+        if is_last_place(context.subject, arguments):
+            continue
+        found = compare_changed(
+            context,
+            sample,
+            arguments,
+            (MINUS_ONE.format(argument_text(label)),),
+            f"with -1 at the end of {label}: ",
+            may_refuse=True,
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def is_last_place(subject: Subject, arguments: Callable[..., Values]) -> bool:
+    """Return whether the reference computes with -1 what it does with the last place of an axis."""
+    tensors = flat(arguments())
+    places = {size - 1 for tensor in tensors.values() for size in tensor.shape if size > 0}
+    try:
+        want = flat(subject.expected(arguments()))
+    except Exception:  # noqa: BLE001 - the user's function refuses -1: there is nothing to compare
+        return False
+    for place in places:
+        try:
+            other = flat(subject.expected(arguments(number=place)))
+        except Exception:  # noqa: BLE001, S112 - as above
+            continue
+        if all(same_bits(value, other[name]) for name, value in want.items()):
+            return True
+    return False
 
 
 # Ints of two arguments, whose product passes 2^32; then of one. A kernel that keeps 32 bits of an

@@ -20,6 +20,8 @@ An operator that draws random numbers (the tag nondeterministic_seeded, determin
 argument `Generator`) moves the generators on; their seeds it must leave. The tag
 nondeterministic_bitwise is about last bits and excuses no draws.
 
+Among the samples are empty ones of each dtype: what is left early is often left unfinished.
+
 The column `refused` does the same with the declared error samples, or with what the kernel for the
 CPU refuses where nobody describes the operator: what is set back on the usual way out alone stays
 changed when the operator raises.
@@ -64,7 +66,7 @@ def run(context: RowContext) -> None:
         return examine_calls(context, sample, is_refused=False)
 
     with keep_state(WRITABLE):  # an operator without a reference is called to find them
-        samples = list(context.samples.of({"dtype", "presence", "size"}, 4))
+        samples = [*context.samples.of({"dtype", "presence", "size"}, 4), *context.samples.empty]
     context.each(examine, samples=samples)
 
 

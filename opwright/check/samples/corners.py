@@ -16,6 +16,8 @@ __all__ = ["corners"]
 
 MOST = 15  # of one aspect
 VALUES = 6  # of one argument
+LARGE = 17
+GROWN = (LARGE, 12, 5)  # sizes of the last axes
 VIEWS = {2: "transposed", 3: "reversed", 4: "channels_last"}  # by number of axes
 
 
@@ -45,26 +47,38 @@ def dtypes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
 
 
 def sizes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
-    """Yield 0, 1 and a large size for each name."""
+    """Yield 0 and 1 for each name, shapes to broadcast, and a large size for each name."""
     numbers = [each for each in asked if each.name.startswith("size ")]
-    for wanted in (0, 1, 17):
+    for wanted in (0, 1):
         for each in numbers:
-            options = [o for o in each.options if o != each.taken]
-            near = [o for o in options if o == wanted]
-            if not near and wanted > 1:
-                near = [o for o in options if o > each.taken][-1:]
-            for option in near:
-                yield {each.name: option}
+            if wanted in each.others:
+                yield {each.name: wanted}
+    grown = dict(grow(numbers))
+    for each in asked:
+        if each.name.startswith("broadcast "):
+            for other in each.others:
+                yield {each.name: other} | grown
+    for each in numbers:
+        options = [o for o in each.options if o != each.taken]
+        near = [o for o in options if o == LARGE]
+        for option in near or [o for o in options if o > each.taken][-1:]:
+            yield {each.name: option}
     for each in numbers:  # where rules begin to hold, and end
         for end in (min(each.options), max(each.options)):
             if end not in {*SIZES, each.base, each.taken}:
                 yield {each.name: end}
-    for each in asked:
-        if each.name.startswith("broadcast "):
-            for other in each.others:
-                yield {each.name: other}
     if len(numbers) > 1:
         yield {each.name: 1 for each in numbers if 1 in each.options}
+
+
+def grow(numbers: Sequence[Asked]) -> Iterator[tuple[str, int]]:
+    """Yield larger sizes for the last axes, no two of them equal.
+
+    For broadcasting: of a dozen elements a clamp may hide that all but one are wrong.
+    """
+    for each, size in zip(reversed(numbers), GROWN, strict=False):
+        if size in each.options:
+            yield each.name, size
 
 
 def ranks(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:

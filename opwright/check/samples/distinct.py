@@ -1,6 +1,6 @@
-"""Samples whose attributes differ from their defaults and from each other.
+"""Samples whose attributes differ from their defaults and from each other, or are false.
 
-A kernel that swaps or drops one of them gives another result.
+A kernel or converter that swaps or drops one of them gives another result.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opwright.check.samples.search import Solution, find
+from opwright.check.samples.values import USUAL
 from opwright.kit.declare.defaults import default_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opwright.check.samples.choice import Asked
+    from opwright.kit.declare.schema import Argument
 
-__all__ = ["distinct"]
+__all__ = ["distinct", "falsy"]
 
 PREFIX = "value "
 MOST_TRIES = 5  # of one attribute
@@ -62,3 +64,37 @@ def is_apart(solution: Solution, asked: Asked, value: object, used: list[object]
     if argument is None or value == default_value(argument):
         return False
     return isinstance(value, bool) or value not in used
+
+
+def falsy(root: Solution, accepts: Callable[[Solution], bool]) -> Solution | None:
+    """Return a solution whose attributes are false as conditions; None if none can be.
+
+    Code that asks `if scale:` for "is it given" takes 0, False, "" and [] for nothing, and computes
+    with a default. So these are given where the default is another value or None. Attributes are
+    changed one at a time, as for `distinct`.
+    """
+    tried = replace(root.problem, is_tried=root.problem.is_foreign)
+    whole = find(tried, {}, root.taken)
+    if whole is None:
+        return None
+    current = whole
+    for argument in root.problem.operator.schema.arguments:
+        change = choose_falsy(argument)
+        changed = find(tried, change, current.taken) if change else None
+        if changed is not None and accepts(changed):
+            current = changed
+    return None if current is whole else current
+
+
+def choose_falsy(argument: Argument) -> dict[str, object]:
+    """Return the choices that make an attribute false; none where its default is, or none can."""
+    kind = argument.type
+    has_default = argument.default is not None
+    if not kind.optional and not (has_default and default_value(argument)):
+        return {}
+    presence = {f"presence {argument.name}": True} if kind.optional else {}
+    if kind.is_list:
+        is_free = kind.length is None and not kind.has_tensors
+        return presence | {f"length {argument.name}": 0} if is_free else {}
+    value = next((each for each in USUAL.get(kind.base, ()) if not each), None)
+    return {} if value is None else presence | {PREFIX + argument.name: value}

@@ -38,8 +38,10 @@ def guesses(subject: Subject) -> Iterator[Problem]:
     ]
     if tensors:
         yield from shaped
-        # An index comes last, or behind the first tensor.
+        # An index comes last, or behind the first tensor; so does a mask.
         for name in dict.fromkeys(tensors[:0:-1]):
             for each in (same, *shaped):
                 yield replace(each, integers=frozenset({name}))
+            for each in (same, *shaped):
+                yield replace(each, masks=frozenset({name}))
         yield replace(same, integers=frozenset(tensors))

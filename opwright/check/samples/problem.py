@@ -80,8 +80,9 @@ class Problem:
         By argument, the values that explicit samples give.
     is_declared
         Whether the declaration has a pattern for each tensor, so that nothing was guessed.
-    integers
-        Of an operator that nobody describes: the tensors that are taken for whole numbers.
+    integers, masks
+        Of an operator that nobody describes: the tensors that are taken for whole numbers, and for
+        masks.
     broadcast
         Tensors without a pattern that an output's shape is broadcast from.
     is_wide
@@ -99,6 +100,7 @@ class Problem:
     known: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     is_declared: bool = True
     integers: frozenset[str] = frozenset()
+    masks: frozenset[str] = frozenset()
     broadcast: frozenset[str] = frozenset()
     is_wide: bool = False
     is_tried: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.check.samples.accept import refusal
 from opwright.check.samples.aspects import ALL
 from opwright.check.samples.corners import corners
-from opwright.check.samples.distinct import distinct
+from opwright.check.samples.distinct import distinct, falsy
 from opwright.check.samples.drawn import draw, solutions
 from opwright.check.samples.gaps import is_gap
 from opwright.check.samples.guess import guesses
@@ -143,6 +143,29 @@ class Samples:
         """The first base with attributes away from their defaults, no two of them equal."""
         found = distinct(self.roots[0], self.accepts) if self.roots else None
         return [] if found is None else [found]
+
+    @cached_property
+    def falsy(self) -> list[Solution]:
+        """The first base with attributes that are false where their defaults are not."""
+        found = falsy(self.roots[0], self.accepts) if self.roots else None
+        return [] if found is None else [found]
+
+    @cached_property
+    def empty(self) -> list[Sample]:
+        """The first base without elements, with each of the dtypes: ways out that are taken early.
+
+        An operator may do there what it does not do for another dtype, or leave it undone.
+        """
+        found: dict[Sample, None] = {}
+        for base in self.roots[:1]:
+            changes = [{}, *corners(base.trail, {"dtype"})]
+            sizes = [each.name for each in base.trail if each.name.startswith("size ")]
+            for name in sizes:
+                for change in changes:
+                    for solution in self.changed(base, change | {name: 0}):
+                        self.origins.setdefault(solution.sample, solution)
+                        found.setdefault(solution.sample)
+        return list(found)
 
     def distinct_views(self) -> Iterator[Sample]:
         """Yield the sample with distinct attributes in other layouts."""

@@ -20,10 +20,12 @@ from opwright.check.samples.usual import (
     FLOATS,
     LARGEST,
     LENGTHS,
+    MASKS,
     RANKS,
     RARE_SIZES,
     SIZES,
     WIDE_SIZES,
+    WIDENED,
     WIDEST,
     by_size,
     default_length,
@@ -203,7 +205,18 @@ class Solving:
         """Return the shape that a tensor has of those that broadcasting makes to this one."""
         if name not in self.problem.broadcast or not shape:
             return shape
-        return BROADCAST[self.choose(f"broadcast {name}", "size", tuple(BROADCAST), "whole")](shape)
+        whole = self.broadcast()
+        shapes = {"whole": shape} | {text: change(shape) for text, change in BROADCAST.items()}
+        if len(shape) < len(whole):
+            shapes |= {text: change(whole) for text, change in WIDENED.items()}
+        unique = {shape: text for text, shape in reversed(shapes.items())}
+        options = [text for text in shapes if text in unique.values()]
+        return shapes[self.choose(f"broadcast {name}", "size", options, "whole")]
+
+    def broadcast(self) -> tuple[int, ...]:
+        """Return the shape of the tensors that are broadcast with the most axes."""
+        names = sorted(self.problem.broadcast - self.absent)
+        return max((self.laid(self.problem.patterns[name][0]) for name in names), key=len)
 
     def laid(self, pattern: Pattern) -> tuple[int, ...]:
         """Return the sizes of a pattern."""
@@ -356,6 +369,7 @@ class Solving:
             length = self.choose(f"length {name}", "length", lengths, count)
         else:
             length = argument.type.length
+        dtypes = self.dtypes_of_list(name, dtype) if length > 1 else (dtype,)
         patterns = self.problem.patterns[name]
         items: list[Value] = []
         place = 0
@@ -368,9 +382,19 @@ class Solving:
                     items.append(None)
                     continue
             shape = self.laid(patterns[place % len(patterns)])
-            items.append(self.tensor(argument, shape, dtype, place))
+            items.append(self.tensor(argument, shape, dtypes[place % len(dtypes)], place))
             place += 1
         return tuple(items)
+
+    def dtypes_of_list(self, name: str, dtype: str) -> tuple[str, ...]:
+        """Return the dtypes that the elements of a list have by turns.
+
+        Of an operator that nobody describes they may differ: its kernel for the CPU says whether.
+        """
+        if self.problem.subject.facts is not None or dtype not in FLOATS:
+            return (dtype,)
+        is_mixed = self.choose(f"mixed {name}", "dtype", (False, True), base=False)
+        return (dtype, next(each for each in FLOATS if each != dtype)) if is_mixed else (dtype,)
 
     def tensor(
         self, argument: Argument, shape: tuple[int, ...], dtype: str, index: int
@@ -439,7 +463,10 @@ class Solving:
                 options = tuple(dict.fromkeys((*seen, shown)))
                 return self.choose(f"dtype {name}", "dtype", options, shown)
         if argument is not None and argument.name in self.problem.integers:
-            return self.choose(f"dtype {name}", "dtype", ("int64", "int32"), "int64")
+            options = ("int64", "int32")
+            return self.choose(f"dtype {name}", "dtype", options, options[0])
+        if argument is not None and argument.name in self.problem.masks:
+            return self.choose(f"dtype {name}", "dtype", MASKS, MASKS[0])
         if "" not in self.dtypes:  # tensors of which nothing is declared have one dtype together
             options = FLOATS[:1] if self.problem.is_narrow else FLOATS
             self.dtypes[""] = self.choose("dtype", "dtype", options, shown or FLOATS[0])

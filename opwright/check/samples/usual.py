@@ -17,9 +17,11 @@ __all__ = [
     "FLOATS",
     "LARGEST",
     "LENGTHS",
+    "MASKS",
     "RANKS",
     "RARE_SIZES",
     "SIZES",
+    "WIDENED",
     "WIDEST",
     "WIDE_SIZES",
     "by_size",
@@ -39,15 +41,20 @@ RANKS = (0, 1, 2, 3, 4)
 # Sizes that an axis has as long as nothing varies: different ones, so that mixing up axes shows.
 BASES = (2, 3, 4, 5, 6, 7)
 LENGTHS = (0, 1, 2, 3)
-# Shapes that broadcasting makes to a whole one.
+# Shapes that broadcasting makes to a whole one, and for tensors with fewer axes than that some with
+# as many: a row may be a column as well.
 BROADCAST: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
-    "whole": lambda shape: shape,
     "first is 1": lambda shape: (1, *shape[1:]),
     "last is 1": lambda shape: (*shape[:-1], 1),
     "without the first": lambda shape: shape[1:],
     "0-d": lambda _: (),
 }
+WIDENED: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
+    "all, last is 1": lambda shape: (*shape[:-1], 1),
+    "all": lambda shape: shape,
+}
 FLOATS = ("float32", "float16", "bfloat16")
+MASKS = ("bool", "uint8")
 
 
 def is_integer(dtype: str) -> bool:

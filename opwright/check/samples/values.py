@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.sample import Value
     from opwright.kit.declare.schema import Argument
 
-__all__ = ["SEEDS", "UNMADE", "is_default", "options_of"]
+__all__ = ["SEEDS", "UNMADE", "USUAL", "is_default", "options_of"]
 
 SEEDS = tuple(range(64))
 FLOATING = frozenset({Base.FLOAT, Base.SYMFLOAT})

@@ -18,6 +18,7 @@ BROKEN = {
     "names_another_input": "compiled/engine",
     "converts_wrongly": "compiled/differs",
     "converts_exchanged": "compiled/differs",
+    "drops_zero": "compiled/differs",
     "saves_by_type": "compiled/gradient-differs",
 }
 
@@ -207,6 +208,23 @@ def attributes_in_order(x, alpha=1.0, beta=1.0):
     converter=attributes_in_order,
 )
 def converts_in_order(x, alpha=1.0, beta=1.0):
+    return x * alpha + beta
+
+
+def without_zero(x, alpha=1.0, beta=0.0):
+    from torchair.ge import attr, custom_op
+
+    given = {"alpha": alpha, "beta": beta}
+    attrs = {name: attr.Float(value) for name, value in given.items() if value}
+    return custom_op("DropsZero", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+
+@declared.operator(
+    "drops_zero(Tensor x, float alpha=1.0, float beta=0.0) -> Tensor",
+    samples=ONE,
+    converter=without_zero,
+)
+def drops_zero(x, alpha=1.0, beta=0.0):
     return x * alpha + beta
 
 

@@ -18,6 +18,7 @@ BROKEN = {
     "scratch_input": "mutation/undeclared-write",
     "ignores_end_": "mutation/write-outside",
     "resizes_": "mutation/argument-resized",
+    "scales_before_it_reads_": "mutation/reads-what-it-wrote",
     "unseen_": "mutation/version-not-bumped",  # flash-linear-attention-npu, by hand there
 }
 
@@ -196,6 +197,43 @@ def counts_(steps):
 def nan_(x, y):
     """Leave NaN, which does not equal itself."""
     x.copy_(torch.zeros_like(y) / 0)
+
+
+def blend(y, x, w=0.25):
+    return y.copy_((1 - w) * y + w * x)
+
+
+BLEND = "(Tensor(a!) y, Tensor x, float w=0.25) -> Tensor(a!)"
+PAIR = {"shapes": {"y": "*s", "x": "*s"}, "samples": [ow.sample(y=ow.tensor(4), x=ow.tensor(4))]}
+for each in ("scales_before_it_reads_", "reads_before_it_scales_", "refuses_one_tensor_"):
+    live.operator(each + BLEND, **PAIR)(blend)
+
+
+@kernel("aclnnScalesBeforeItReads(aclTensor *yRef, const aclTensor *x, double w)")
+def scales_before_it_reads(y, x, w):
+    y.mul_(1 - w)
+    y.add_(x, alpha=w)
+
+
+@kernel("aclnnReadsBeforeItScales(aclTensor *yRef, const aclTensor *x, double w)")
+def reads_before_it_scales(y, x, w):
+    y.copy_(y * (1 - w) + x * w)
+
+
+@kernel("aclnnRefusesOneTensor(aclTensor *yRef, const aclTensor *x, double w)")
+def refuses_one_tensor(y, x, w):
+    if y.data_ptr() == x.data_ptr():
+        raise ValueError("y and x must be two tensors")
+    scales_before_it_reads(y, x, w)
+
+
+# The reference itself reads what it wrote: nothing says what is right for one tensor.
+@operator(
+    "turned_by_(Tensor(a!) y, Tensor x) -> ()", ow.sample(y=ow.tensor(2, 2), x=ow.tensor(2, 2))
+)
+def turned_by_(y, x):
+    y.mul_(2)
+    y.add_(x.flip(0))
 
 
 @live.operator(

@@ -36,6 +36,8 @@ BROKEN = {
     "wrong_at_the_end_of_a_range": "numerics/wrong-values",
     "exchanges_equal_defaults": "numerics/wrong-values",
     "wrong_for_the_other_default": "numerics/wrong-values",
+    "adds_rows_alone": "numerics/wrong-values",
+    "writes_padding": "numerics/wrong-special-values",
     "draws_in_float64": "numerics/wrong-values",
 }
 
@@ -385,7 +387,57 @@ def draws_in_float64(x):
     return x * (torch.rand_like(x) < 0.8)
 
 
+def by_flat_place(x, y):
+    size = torch.broadcast_shapes(x.shape, y.shape)
+    place = torch.arange(size.numel()).view(size)
+    return torch.relu(x + y.reshape(-1)[place % max(y.numel(), 1)])
+
+
+@wrong(
+    "adds_rows_alone(Tensor x, Tensor y) -> Tensor",
+    by_flat_place,
+    ow.sample(x=ow.tensor(3, 4), y=ow.tensor(4)),
+    shapes={"out": ow.broadcast("x", "y")},
+    dtypes="float32",
+)
+def adds_rows_alone(x, y):
+    return torch.relu(x + y)
+
+
+PLACED = {
+    "shapes": {"x": "N", "places": "N"},
+    "dtypes": {"x": "float32", "places": "int32"},
+}
+PLACES = ow.sample(x=ow.tensor(3), places=ow.tensor(values=[1, 0, 2], dtype="int32"))
+
+
+@wrong("writes_padding(Tensor x, Tensor places) -> Tensor", torch.mul, PLACES, **PLACED)
+def writes_padding(x, places):
+    return x * places.clamp(min=0)
+
+
 # Sound.
+
+
+@wrong(
+    "takes_from_the_start(Tensor x, Tensor places) -> Tensor",
+    lambda x, places: x[places.long() % len(x)] * (places >= 0),
+    PLACES,
+    **PLACED,
+)
+def takes_from_the_start(x, places):
+    """Count from the end as Python does, which nobody promises of a kernel."""
+    return x[places.long()]
+
+
+@wrong(
+    "skips_padding(Tensor x, Tensor places) -> Tensor",
+    lambda x, places: x * places * (places > 0),
+    PLACES,
+    **PLACED,
+)
+def skips_padding(x, places):
+    return x * places.clamp(min=0)
 
 
 @ops.operator("turned(Tensor x, int position=1) -> Tensor", dtypes="float32", samples=SAMPLES)

@@ -19,6 +19,7 @@ import opwright as ow
 
 BROKEN = {
     "turns_gradients_off": "state/changed",
+    "returns_early": "state/changed",
     "computes_in_float64": "state/changed",
     "allocates_by_default": "state/changed",
     "seeds_the_generator": "state/changed",
@@ -85,6 +86,19 @@ def turns_gradients_off(x):
 def computes_in_float64(x):
     torch.set_default_dtype(torch.float64)
     return (x * torch.full((1,), 2.0, device=x.device)).to(x.dtype)
+
+
+def returns_early(x):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(x.dtype)
+    result = torch.empty_like(x)
+    if x.numel():
+        result.copy_(x * torch.full((1,), 2.0, device=x.device))
+        torch.set_default_dtype(before)
+    return result
+
+
+operator(returns_early, dtypes="float32 float16")
 
 
 @operator

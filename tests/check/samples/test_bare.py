@@ -11,6 +11,7 @@ import torch
 import torch_npu  # noqa: F401
 
 from opwright.check.samples import Samples
+from opwright.check.samples.specs import specs_in
 from opwright.check.subject import Subject
 from opwright.kit.declare.operator import Operator
 from opwright.kit.declare.place import Place
@@ -21,12 +22,21 @@ pytestmark = pytest.mark.twin
 NAMESPACE = "samples_bare"
 LIBRARY = torch.library.Library(NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
 
+
+def as_mask(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.dtype not in {torch.bool, torch.uint8}:
+        message = "keep must be a mask"
+        raise TypeError(message)
+    return tensor.bool()
+
+
 OPERATORS = {
     "same(Tensor x, Tensor y, float p=0.5) -> Tensor": lambda x, y, p=0.5: x + y * p,
     "linear(Tensor x, Tensor w, Tensor? bias=None) -> Tensor": (
         lambda x, w, bias=None: x @ w if bias is None else x @ w + bias
     ),
     "looked_up(Tensor table, Tensor index) -> Tensor": lambda table, index: table[index],
+    "hidden(Tensor x, Tensor keep) -> Tensor": lambda x, keep: x * as_mask(keep),
     "image(Tensor x) -> Tensor": lambda x: torch.nn.functional.max_pool2d(x, 1),
     "many(Tensor[] xs, int dim) -> Tensor": torch.cat,
     "never(Tensor x) -> Tensor": lambda x: x.view(7, 11, 13),
@@ -45,11 +55,23 @@ def samples(name: str) -> Samples:
     return Samples(Subject(namespace=NAMESPACE, operator=operator, is_foreign=True), device="cpu")
 
 
-@pytest.mark.parametrize("name", ["same", "linear", "looked_up", "image", "many"])
+@pytest.mark.parametrize("name", ["same", "linear", "looked_up", "hidden", "image", "many"])
 def test_arguments_are_found(name: str) -> None:
     found = samples(name)
     assert len(list(found.of({"size", "dtype", "layout"}, 5))) > 3
     assert found.why_none() is None
+
+
+def test_a_mask_has_each_dtype_that_is_accepted() -> None:
+    found = [dict(each.values)["keep"] for each in samples("hidden").of({"dtype"}, 0)]
+    dtypes = {each.dtype for each in found if isinstance(each, TensorSpec)}
+    assert dtypes == {"bool", "uint8"}
+
+
+def test_the_tensors_of_a_list_have_different_dtypes() -> None:
+    lists = [dict(each.values)["xs"] for each in samples("many").of({"dtype"}, 0)]
+    dtypes = [tuple(spec.dtype for spec in specs_in(each)) for each in lists]
+    assert ("float32", "float16") in dtypes
 
 
 def test_an_index_is_one_of_whole_numbers() -> None:

@@ -11,6 +11,9 @@ an operator that writes, the function also writes a copy that it made itself and
 | `reduce-overhead`, … | TorchAir: the graph is captured as an NPU graph and replayed |
 | `max-autotune`, … | TorchAir: converters make a graph of the graph engine, which runs it |
 
+Column `max-autotune` has a graph with attributes that are 0, False or "" where their defaults are
+not, too: a converter that asks `if scale:` drops them.
+
 Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
 sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a
 symbol and run the same graph with other sizes.
@@ -156,6 +159,8 @@ def run_row(context: RowContext) -> None:
         # Its attributes are distinct, if any can be: another graph for these alone takes long.
         alone = [each.sample for each in context.samples.distinct]
         samples = [each for each in samples if each not in alone] + strided
+    if context.column == "max-autotune":  # here alone a converter passes the attributes
+        samples += [each.sample for each in context.samples.falsy]
     reasons = [why_no_graph(context, each) for each in samples]
     possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
     if not possible:
