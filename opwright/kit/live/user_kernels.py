@@ -41,6 +41,11 @@ __all__ = ["is_in_task", "is_twin", "register_references"]
 
 running = threading.local()
 
+# Attributes of a function: the set that it is a reference of, and the operators that it computes.
+# By these, graphs know which operator types it serves.
+NAMESPACE = "opwright_namespace"
+OPERATORS = "opwright_operators"
+
 
 def is_in_task() -> bool:
     """Return whether this thread runs a reference as a task of the NPU."""
@@ -62,6 +67,9 @@ def register_references(
 ) -> Iterator[Removable]:
     """Register the references of aclnn functions that nothing else provides.
 
+    A user's kernel stays in front of the reference. From the operators whose function it is, graphs
+    know the defaults of its attributes: a C signature has none.
+
     Raises
     ------
     DuplicateKernelError
@@ -76,6 +84,9 @@ def register_references(
     for function, operators in functions.items():
         known = registry.find(function)
         is_own = known is not None and is_reference_of(known.function, facts)
+        if known is not None and not is_reference(known.function):
+            yield Note(known.function, [each for each in operators if each.prototype is not None])
+            continue
         if has_function(function) and not is_own:
             continue
         call = operators[0].call
@@ -119,9 +130,26 @@ class Reference:
         self.older = None
 
 
+class Note:
+    """The handle of what a user's kernel was told: the operators that it computes."""
+
+    def __init__(self, function: Callable[..., object], operators: Sequence[OperatorFacts]) -> None:
+        self.function = function
+        vars(function)[OPERATORS] = tuple(operators)
+
+    def remove(self) -> None:
+        """Take it back; a second call does nothing."""
+        vars(self.function).pop(OPERATORS, None)
+
+
+def is_reference(function: Callable[..., object]) -> bool:
+    """Return whether a function is a reference of any set."""
+    return hasattr(function, NAMESPACE)
+
+
 def is_reference_of(function: Callable[..., object], facts: SetFacts) -> bool:
     """Return whether a function is a reference of the set as it was loaded before."""
-    return getattr(function, "opwright_namespace", None) == facts.declaration.namespace
+    return getattr(function, NAMESPACE, None) == facts.declaration.namespace
 
 
 def reference_of(operators: Sequence[OperatorFacts], facts: SetFacts) -> Callable[..., None]:
@@ -141,8 +169,8 @@ def reference_of(operators: Sequence[OperatorFacts], facts: SetFacts) -> Callabl
         finally:
             running.depth -= 1
 
-    vars(run)["opwright_namespace"] = facts.declaration.namespace
-    vars(run)["opwright_operators"] = tuple(operators)  # graphs ask which operator types it serves
+    vars(run)[NAMESPACE] = facts.declaration.namespace
+    vars(run)[OPERATORS] = tuple(operators)
     return run
 
 

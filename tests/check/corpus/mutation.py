@@ -222,7 +222,7 @@ def reads_before_it_scales(y, x, w):
 
 @kernel("aclnnRefusesOneTensor(aclTensor *yRef, const aclTensor *x, double w)")
 def refuses_one_tensor(y, x, w):
-    if y.data_ptr() == x.data_ptr():
+    if y.numel() and y.data_ptr() == x.data_ptr():
         raise ValueError("y and x must be two tensors")
     scales_before_it_reads(y, x, w)
 
@@ -232,6 +232,8 @@ def refuses_one_tensor(y, x, w):
     "turned_by_(Tensor(a!) y, Tensor x) -> ()", ow.sample(y=ow.tensor(2, 2), x=ow.tensor(2, 2))
 )
 def turned_by_(y, x):
+    if x.device != y.device:
+        raise ValueError("x and y must be on one device")
     y.mul_(2)
     y.add_(x.flip(0))
 
