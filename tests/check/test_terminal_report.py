@@ -190,3 +190,43 @@ def test_reports_need_no_torch() -> None:
         "import opwright.check.pytest_plugin.items\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_follows_from_a_fault_stands_beneath_it(folder: Path) -> None:
+    record = run_in(folder)
+    rows = ("registration/no-functionalize", "functionalization/refused", "compiled/refused")
+    outcomes = []
+    for name in rows:
+        row, _, kind = name.partition("/")
+        finding = Finding(
+            kind=Kind(kind, f"what {row} says", "mend it"),
+            expected="",
+            got="",
+            place="operators.py:4",
+        )
+        outcomes.append(
+            Outcome(
+                operator="my_ops::copy", row=row, column="c", status="failed", findings=(finding,)
+            )
+        )
+    text = record_text(dataclasses.replace(record, outcomes=tuple(outcomes), known=())).plain
+    assert text.count("fix:") == 1
+    assert (
+        "  follows:   functionalization/refused [c]: what functionalization says\n"
+        "             compiled/refused [c]: what compiled says\n"
+    ) in text
+
+
+def test_a_blocked_row_names_what_blocks_it(folder: Path) -> None:
+    record = run_in(folder)
+    raises = Finding(
+        kind=Kind("raises", "it raises", "mend it"), expected="", got="", place="operators.py:4"
+    )
+    failed = Outcome(
+        operator="my_ops::copy", row="numerics", column="eager", status="failed", findings=(raises,)
+    )
+    blocked = dataclasses.replace(
+        failed, row="layouts", column="npu", status="blocked", findings=(), reason="it raises"
+    )
+    text = record_text(dataclasses.replace(record, outcomes=(failed, blocked), known=())).plain
+    assert "  blocked by numerics/raises, 1 cell of layouts: it raises" in text

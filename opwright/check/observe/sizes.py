@@ -14,7 +14,7 @@ from opwright.kit.declare.sample import Sample, TensorSpec
 from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Schema
     from opwright.kit.live.arguments import Values
 
-__all__ = ["has_no_special_size", "other_sizes"]
+__all__ = ["has_no_special_size", "other_sizes", "special_axes"]
 
 SPECIAL = (0, 1)  # sizes for which a graph is made anew
 
@@ -152,6 +152,16 @@ def form_sizes(context: RowContext, sample: Sample) -> tuple[int, ...]:
     """Return the sizes of a sample, and its int arguments that may be symbols."""
     values = context.arguments(sample, "cpu")
     return tuple(size for _, size in sizes_of(context.subject.schema, values))
+
+
+def special_axes(tensors: Mapping[str, torch.Tensor]) -> frozenset[tuple[str, int, int]]:
+    """Return the axes of size 0 or 1: the tensor, the axis, the size. A graph is one for these."""
+    return frozenset(
+        (name, axis, size)
+        for name, tensor in tensors.items()
+        for axis, size in enumerate(tensor.shape)
+        if size in SPECIAL
+    )
 
 
 def has_no_special_size(values: Values) -> bool:

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 from opwright.check.known.failures import failures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opwright.check.known.failures import Failure
     from opwright.check.outcome import Outcome
     from opwright.check.record import Record
 
-__all__ = ["ORDER", "cells", "choose_status", "count_not_applicable"]
+__all__ = ["ORDER", "cells", "choose_status", "count_blocked", "count_not_applicable"]
 
+# Kinds of failures that keep other rows from calling the operator.
+BLOCKING = ("raises", "raises-for-view", "raises-at-edge", "crashed", "hung", "out-of-memory")
 # The worst first; `known` is a failed cell of which the ledger has all.
 ORDER = (
     "crashed",
@@ -55,3 +60,35 @@ def count_not_applicable(record: Record) -> list[tuple[str, list[str], int]]:
             if each.row not in named:
                 named.append(each.row)
     return [(reason, rows[reason], number) for reason, number in count.most_common()]
+
+
+def count_blocked(record: Record) -> list[tuple[str, str, list[str], int]]:
+    """Return what blocks cells of an operator: what they say, who reports it, rows, how many cells.
+
+    It is reported by the first failure of the operator that is an exception or the end of a
+    process, as row/kind; by "" if there is none, and then the cells are failures themselves.
+    """
+    rows: dict[tuple[str, str], list[str]] = {}
+    count: Counter[tuple[str, str]] = Counter()
+    for each in record.outcomes:
+        if each.status == "blocked":
+            key = (each.operator, each.reason)
+            count[key] += 1
+            named = rows.setdefault(key, [])
+            if each.row not in named:
+                named.append(each.row)
+    fails = failures(record.outcomes)
+    return [
+        (reason, find_blocking(operator, fails), rows[operator, reason], number)
+        for (operator, reason), number in count.items()
+    ]
+
+
+def find_blocking(operator: str, fails: Iterable[Failure]) -> str:
+    """Return row and kind of the failure that blocks the other rows of an operator."""
+    names = [
+        f"{each.outcome.row}/{each.kind}"
+        for each in fails
+        if each.outcome.operator == operator and each.kind in BLOCKING
+    ]
+    return next(iter(names), "")

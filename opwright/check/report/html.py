@@ -99,7 +99,11 @@ def page_of(record: Record, *, scripts: Mapping[Key, str] | None = None) -> str:
             if count[each]
         ],
         lines=list(lines(record, numbers)),
-        faults=[fault_of(each, numbers, scripts or {}) for each in faults(new_failures(record))],
+        faults=[
+            fault_of(each, numbers, scripts or {}, cause)
+            for fault in faults(new_failures(record))
+            for each, cause in ((fault, ""), *((e, fault.name) for e in fault.consequences))
+        ],
         reasons=count_not_applicable(record),
         data=data_of(record, scripts or {}),
         # Our own file, which has no "</script".
@@ -151,9 +155,18 @@ def lines(record: Record, numbers: Mapping[tuple[str, str, str], int]) -> Iterat
 
 
 def fault_of(
-    fault: Fault, numbers: Mapping[tuple[str, str, str], int], scripts: Mapping[Key, str]
+    fault: Fault,
+    numbers: Mapping[tuple[str, str, str], int],
+    scripts: Mapping[Key, str],
+    cause: str,
 ) -> dict[str, Json]:
-    """Return what the page says of a fault."""
+    """Return what the page says of a fault.
+
+    Parameters
+    ----------
+    cause
+        Row and kind of the fault that it follows from; "" if it is one of its own.
+    """
     operator, row, _, kind = fault.first.key
     columns = [(each.outcome.column, numbers[each.key[:3]]) for each in fault.failures]
     script = next((scripts[each.key] for each in fault.failures if each.key in scripts), "")
@@ -166,7 +179,7 @@ def fault_of(
         "cell": columns[0][1],
     }
     if finding is None:
-        facts = [("reason", fault.first.outcome.reason)]
+        facts = pairs([("reason", fault.first.outcome.reason), ("follows from", cause)])
         more = pairs([("repro", script)])
         return common | {"title": "", "facts": facts, "places": [], "more": more}
     sample = "" if finding.sample is None else describe(finding.sample)
@@ -174,7 +187,7 @@ def fault_of(
         "title": finding.kind.title,
         "facts": pairs([("sample", sample), ("expected", finding.expected), ("got", finding.got)]),
         "places": places(finding),
-        "more": pairs([("fix", finding.fix), ("repro", script)]),
+        "more": pairs([("fix", finding.fix), ("repro", script), ("follows from", cause)]),
     }
 
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from opwright.check.known.failures import new_failures
-from opwright.check.report.counts import ORDER, cells, choose_status, count_not_applicable
+from opwright.check.report.counts import (
+    ORDER,
+    cells,
+    choose_status,
+    count_blocked,
+    count_not_applicable,
+)
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
 from opwright.check.report.source import escape_controls, find_raise, source_line
@@ -103,6 +109,16 @@ def fault_lines(
     script = next((scripts[each.key] for each in fault.failures if each.key in scripts), None)
     if script is not None:
         yield from label_text("repro", script, width=width)
+    if fault.consequences:
+        text = "\n".join(map(describe_consequence, fault.consequences))
+        yield from label_text("follows", text, width=width)
+
+
+def describe_consequence(fault: Fault) -> str:
+    """Say where a fault shows as well: its row and kind, the columns, and what is wrong."""
+    finding = fault.first.finding
+    said = describe_failure_end(fault.first) if finding is None else finding.kind.title
+    return f"{fault.name} [{', '.join(fault.columns)}]: {said.partition(chr(10))[0]}"
 
 
 def describe_failure_end(failure: Failure) -> str:
@@ -210,7 +226,7 @@ def find_worst(statuses: Iterable[str]) -> str:
 
 
 def summary(record: Record, *, width: int) -> Text:
-    """Return the counts, and why cells do not apply."""
+    """Return the counts, what blocks cells, and why others do not apply."""
     count = Counter(choose_status(record))
     operators = len({each.operator for each in record.outcomes})
     parts: Sequence[Text] = [
@@ -223,6 +239,10 @@ def summary(record: Record, *, width: int) -> Text:
         f" in {record.seconds:.1f} s",
     )
     lines = [head]
+    for reason, blocking, rows, number in count_blocked(record):
+        by = f" by {blocking}" if blocking else ""
+        text = f"blocked{by}, {write_count(number, 'cell')} of {', '.join(rows)}: {reason}"
+        lines += list(label_text("", text, width=width))
     for reason, rows, number in count_not_applicable(record):
         text = f"not applicable, {write_count(number, 'cell')} of {', '.join(rows)}: {reason}"
         lines += list(label_text("", text, width=width))

@@ -30,7 +30,7 @@ from opwright.check.observe.comparing import (
 from opwright.check.observe.compiling import fresh_compilers
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import program_of
-from opwright.check.observe.sizes import other_sizes
+from opwright.check.observe.sizes import other_sizes, special_axes
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 
@@ -102,7 +102,7 @@ class Trial:
 
     def finding(self) -> Finding | None:
         """Export and compare each form of the program with eager runs."""
-        run_eagerly(self.context, self.program, self.sample)
+        self.sample = self.usual_sample()
         try:
             exported = self.exported()
         except Exception as error:  # noqa: BLE001 - Meta is the author's
@@ -123,6 +123,22 @@ class Trial:
             return self.report(kind, "a functional program", error, DECOMPOSE_LINES)
         return self.compare(decomposed.module(), "the program after run_decompositions()")
 
+    def usual_sample(self) -> Sample:
+        """Return the sample, or one of another size where a result of it happens to have size 1.
+
+        Whatever Meta does, torch makes a program for size 1 alone then.
+        """
+        ran = run_eagerly(self.context, self.program, self.sample)
+        if special_axes(ran.returned):
+            for other in other_sizes(self.context, self.sample, count=1):
+                try:
+                    returned = run_eagerly(self.context, self.program, other).returned
+                except EagerCallError:
+                    continue
+                if len(special_axes(returned)) < len(special_axes(ran.returned)):
+                    return other
+        return self.sample
+
     def exported(self) -> ExportedProgram:
         """Export a module that calls the operator."""
         given = self.program.given(self.context.arguments(self.sample))
@@ -141,7 +157,7 @@ class Trial:
     def compare(self, function: Callable[..., Any], what: str) -> Finding | None:
         """Compare a program with eager runs, for this and for other sizes."""
         tolerances = self.context.subject.operator.tolerances
-        count = None
+        of_base = None
         for sample in (self.sample, *other_sizes(self.context, self.sample, count=1)):
             try:
                 want = run_eagerly(self.context, self.program, sample)
@@ -149,9 +165,11 @@ class Trial:
                 if sample == self.sample:
                     raise
                 continue
-            if count not in {None, len(want.returned)}:
-                continue  # the number of results is a size: no program can leave it open
-            count = len(want.returned)
+            # The number of results is a size that no program can leave open; nor one of 0 or 1.
+            form = (len(want.returned), special_axes(want.returned))
+            of_base = of_base or form
+            if form != of_base:
+                continue
             try:
                 with torch.no_grad():
                     got = run(self.context, self.program, function, sample)

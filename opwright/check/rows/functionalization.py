@@ -60,7 +60,7 @@ __all__ = ["ROW"]
 
 REFUSED = Kind(
     "refused",
-    "torch cannot functionalize the operator",
+    "torch refuses to functionalize the operator, as all its compilers do: a result is an argument",
     "return new tensors or nothing: a custom operator whose result is a written argument "
     "(`-> Tensor(a!)`) needs a Functionalize kernel, the tag inplace, or a declaration with "
     "OperatorSet(..., existing=True) that completes it",
@@ -106,8 +106,8 @@ def run_row(context: RowContext) -> None:
 
     if context.column == "functionalize" and needs_kernel(context):
         message = (
-            "torch.func.functionalize takes custom operators that write only with a Functionalize "
-            "kernel; compilers do not need one: see column aot"
+            "torch.func.functionalize takes custom operators that write, or return views, only "
+            "with a Functionalize kernel; compilers do not need one: see column aot"
         )
         raise NotApplicableError(message)
     context.each(examine, samples=select_few(context, 4))
@@ -117,10 +117,11 @@ def needs_kernel(context: RowContext) -> bool:
     """Return whether torch.func.functionalize refuses an operator, whatever it does."""
     schema = context.subject.overload._schema  # noqa: SLF001 - it has no public name
     is_aliasing = any(each.alias_info for each in (*schema.arguments, *schema.returns))
-    return is_aliasing and not any(
-        dispatcher.has_kernel(context.subject.overload, key)
-        for key in ("Functionalize", "CompositeImplicitAutograd")
-    )
+    if not is_aliasing or dispatcher.has_kernel(context.subject.overload, "Functionalize"):
+        return False
+    # One that is made of others can write; if its results are annotated it is refused all the same.
+    is_made_of_others = dispatcher.has_kernel(context.subject.overload, "CompositeImplicitAutograd")
+    return not is_made_of_others or any(each.alias_info for each in schema.returns)
 
 
 def functionalize(function: Callable[..., Any]) -> Callable[..., Any]:

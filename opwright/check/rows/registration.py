@@ -67,7 +67,7 @@ NO_AUTOGRAD = Kind(
 )
 NO_FUNCTIONALIZE = Kind(
     "no-functionalize",
-    "torch cannot functionalize an operator that returns an annotated argument",
+    "torch.compile and torch.export refuse graphs with the operator: a result is an argument",
     "return nothing and let callers use what they gave (-> ()), give it the tag inplace, or "
     "register a Functionalize kernel",
 )

@@ -6,6 +6,7 @@ import torch
 from registering import IN_PLACE, described_library
 
 import opwright as ow
+from opwright.twin import kernel
 
 BROKEN = {
     "stores_secretly": "compiled/write-lost",
@@ -226,6 +227,21 @@ def without_zero(x, alpha=1.0, beta=0.0):
 )
 def drops_zero(x, alpha=1.0, beta=0.0):
     return x * alpha + beta
+
+
+# Its kernel is known by a C signature, which has no defaults: graphs have those of the schema.
+@declared.operator(
+    "kept_by_default(Tensor x, float alpha=0.5) -> Tensor",
+    dtypes="float32",
+    samples=ONE,
+)
+def kept_by_default(x, alpha=0.5):
+    return x * alpha
+
+
+@kernel("aclnnKeptByDefault(const aclTensor *x, double alpha, aclTensor *out)")
+def kept_by_default_kernel(x, alpha, out):
+    out.copy_(x * alpha)
 
 
 def of_another_input(x):

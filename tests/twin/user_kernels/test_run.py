@@ -147,6 +147,16 @@ def test_a_declaration_is_a_kernel_file(cache: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "12.0\n18.0\n"), result.stderr
 
 
+def test_a_kernel_beside_a_declaration_stays_in_front_of_the_reference(
+    cache: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "operators.py"
+    file.write_text(DECLARATION + PYTHON_KERNEL.replace("torch.add(x, y, out=out)", "out.fill_(7)"))
+    options = ("--kernels", file)
+    result = opwright("run", *options, "--", sys.executable, "-c", CALL, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "42.0\n"), result.stderr
+
+
 def test_operators_whose_functions_the_twin_has_need_no_kernel(cache: Path, tmp_path: Path) -> None:
     file = tmp_path / "operators.py"
     file.write_text(

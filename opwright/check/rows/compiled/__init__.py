@@ -70,7 +70,7 @@ RAISES = Kind(
 )
 REFUSED = Kind(
     "refused",
-    "torch cannot functionalize the operator",
+    "torch.compile refuses graphs with the operator: a result is an argument",
     "return new tensors or nothing: a custom operator whose result is a written argument "
     "(`-> Tensor(a!)`) needs a Functionalize kernel, the tag inplace, or a declaration with "
     "OperatorSet(..., existing=True) that completes it",

@@ -213,7 +213,7 @@ def aliases(context: RowContext, registered_schema: Any) -> Iterator[Finding]:  
             expected = f"the annotation of argument {owners[0].name!r} for result {index}"
             yield context.finding(ALIAS, expected=expected, got=str(registered_schema), place=where)
         first = returned.setdefault(min(letters), index)
-        if first != index:
+        if first != index and result.alias_info.is_write:  # else they are two views of it
             yield context.finding(
                 SAME_RESULT,
                 expected="each argument at most once among the results",
