@@ -192,24 +192,29 @@ def test_reports_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def finding_of(kind: str, title: str) -> Finding:
+    return Finding(
+        kind=Kind(kind, title, "mend it"),
+        expected="",
+        got="",
+        place="operators.py:4",
+        fix="mend it",
+    )
+
+
+def outcome_of(row: str, kind: str) -> Outcome:
+    findings = (finding_of(kind, f"what {row} says"),)
+    return Outcome(operator="my_ops::copy", row=row, column="c", status="failed", findings=findings)
+
+
 def test_what_follows_from_a_fault_stands_beneath_it(folder: Path) -> None:
-    record = run_in(folder)
-    rows = ("registration/no-functionalize", "functionalization/refused", "compiled/refused")
-    outcomes = []
-    for name in rows:
-        row, _, kind = name.partition("/")
-        finding = Finding(
-            kind=Kind(kind, f"what {row} says", "mend it"),
-            expected="",
-            got="",
-            place="operators.py:4",
-        )
-        outcomes.append(
-            Outcome(
-                operator="my_ops::copy", row=row, column="c", status="failed", findings=(finding,)
-            )
-        )
-    text = record_text(dataclasses.replace(record, outcomes=tuple(outcomes), known=())).plain
+    outcomes = (
+        outcome_of("registration", "no-functionalize"),
+        outcome_of("functionalization", "refused"),
+        outcome_of("compiled", "refused"),
+    )
+    record = dataclasses.replace(run_in(folder), outcomes=outcomes, known=(), unexpected=())
+    text = record_text(record).plain
     assert text.count("fix:") == 1
     assert (
         "  follows:   functionalization/refused [c]: what functionalization says\n"
@@ -218,15 +223,12 @@ def test_what_follows_from_a_fault_stands_beneath_it(folder: Path) -> None:
 
 
 def test_a_blocked_row_names_what_blocks_it(folder: Path) -> None:
-    record = run_in(folder)
-    raises = Finding(
-        kind=Kind("raises", "it raises", "mend it"), expected="", got="", place="operators.py:4"
-    )
-    failed = Outcome(
-        operator="my_ops::copy", row="numerics", column="eager", status="failed", findings=(raises,)
-    )
+    failed = outcome_of("numerics", "raises")
     blocked = dataclasses.replace(
-        failed, row="layouts", column="npu", status="blocked", findings=(), reason="it raises"
+        failed, row="layouts", status="blocked", findings=(), reason="it raises"
     )
-    text = record_text(dataclasses.replace(record, outcomes=(failed, blocked), known=())).plain
+    record = dataclasses.replace(
+        run_in(folder), outcomes=(failed, blocked), known=(), unexpected=()
+    )
+    text = record_text(record).plain
     assert "  blocked by numerics/raises, 1 cell of layouts: it raises" in text

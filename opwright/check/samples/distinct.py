@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from opwright.check.samples.search import Solution, find
 from opwright.check.samples.values import USUAL
 from opwright.kit.declare.defaults import default_value
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["distinct", "falsy"]
 
 PREFIX = "value "
+PRESENCE = "presence "
+NUMBERS = (Base.INT, Base.SYMINT, Base.FLOAT, Base.SYMFLOAT, Base.BOOL, Base.SYMBOOL, Base.SCALAR)
 MOST_TRIES = 5  # of one attribute
 
 
@@ -33,7 +36,7 @@ def distinct(root: Solution, accepts: Callable[[Solution], bool]) -> Solution | 
     whole = find(tried, {}, root.taken)
     if whole is None:
         return None
-    current = whole
+    current = whole = give_numbers(whole, accepts)
     used: list[object] = []
     for asked in attributes(whole):
         if is_apart(whole, asked, asked.taken, used):
@@ -46,7 +49,24 @@ def distinct(root: Solution, accepts: Callable[[Solution], bool]) -> Solution | 
                 current = changed
                 used.append(option)
                 break
-    return None if current is whole else current
+    return None if current.sample == root.sample else current
+
+
+def give_numbers(solution: Solution, accepts: Callable[[Solution], bool]) -> Solution:
+    """Return a solution in which numbers and flags are given that may be None, where they can.
+
+    Nothing else gives them, where no explicit sample does.
+    """
+    current = solution
+    for asked in solution.trail:
+        argument = solution.problem.operator.schema.argument(asked.name.removeprefix(PRESENCE))
+        is_number = argument is not None and argument.type.base in NUMBERS
+        if not asked.name.startswith(PRESENCE) or asked.taken or not is_number:
+            continue
+        changed = find(solution.problem, {asked.name: True}, current.taken)
+        if changed is not None and accepts(changed):
+            current = changed
+    return current
 
 
 def attributes(solution: Solution) -> Iterator[Asked]:
@@ -92,7 +112,7 @@ def choose_falsy(argument: Argument) -> dict[str, object]:
     has_default = argument.default is not None
     if not kind.optional and not (has_default and default_value(argument)):
         return {}
-    presence = {f"presence {argument.name}": True} if kind.optional else {}
+    presence: dict[str, object] = {PRESENCE + argument.name: True} if kind.optional else {}
     if kind.is_list:
         is_free = kind.length is None and not kind.has_tensors
         return presence | {f"length {argument.name}": 0} if is_free else {}

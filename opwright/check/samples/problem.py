@@ -146,6 +146,10 @@ class Problem:
         """Return what the sample gives for an argument."""
         return None if self.sample is None else dict(self.sample.values).get(name)
 
+    def mentions(self, name: str) -> bool:
+        """Return whether the sample gives an argument, be it as None: else it has its default."""
+        return self.sample is not None and name in dict(self.sample.values)
+
     def spec(self, argument: Argument, index: int = 0) -> TensorSpec | None:
         """Return the tensor that a sample has for an argument, or an element of it."""
         values = [self.given(argument.name), *self.known.get(argument.name, ())]

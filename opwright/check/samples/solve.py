@@ -32,6 +32,7 @@ from opwright.check.samples.usual import (
     is_integer,
 )
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
+from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
 from opwright.kit.declare.sample import Sample, TensorSpec
 from opwright.kit.declare.schema import Base
@@ -135,8 +136,9 @@ class Solving:
             if not argument.type.optional:
                 continue
             given = self.problem.given(argument.name) is not None
-            if self.problem.sample is None:
-                given = argument.type.has_tensors
+            if not self.problem.mentions(argument.name):
+                has_default = default_value(argument) is not None
+                given = has_default or (self.problem.sample is None and argument.type.has_tensors)
             is_known = bool(self.problem.known.get(argument.name))
             is_out = argument.type.base is Base.DEVICE and not is_known
             if argument.type.base in UNMADE or is_out or not self.is_given(argument.name, given):

@@ -39,6 +39,9 @@ OPERATORS = {
     "hidden(Tensor x, Tensor keep) -> Tensor": lambda x, keep: x * as_mask(keep),
     "image(Tensor x) -> Tensor": lambda x: torch.nn.functional.max_pool2d(x, 1),
     "many(Tensor[] xs, int dim) -> Tensor": torch.cat,
+    "scaled(Tensor x, float? scale=2.0, float? shift=None) -> Tensor": (
+        lambda x, scale=2.0, shift=None: x * (scale or 1) + (shift or 0)
+    ),
     "never(Tensor x) -> Tensor": lambda x: x.view(7, 11, 13),
     "stream(Tensor x, Generator g) -> Tensor": lambda x, _: x,
 }
@@ -72,6 +75,19 @@ def test_the_tensors_of_a_list_have_different_dtypes() -> None:
     lists = [dict(each.values)["xs"] for each in samples("many").of({"dtype"}, 0)]
     dtypes = [tuple(spec.dtype for spec in specs_in(each)) for each in lists]
     assert ("float32", "float16") in dtypes
+
+
+def test_a_number_that_may_be_none_has_its_default_and_none_and_other_values() -> None:
+    found = samples("scaled")
+    given = [dict(each.values) for each in found.of({"presence", "value"}, 0)]
+    assert "scale" not in given[0]
+    assert None in [each.get("scale", 2.0) for each in given]
+    (distinct,) = found.distinct
+    values = dict(distinct.sample.values)
+    assert values["scale"] not in {None, 2.0, values["shift"]}
+    assert values["shift"] is not None
+    (falsy,) = found.falsy
+    assert dict(falsy.sample.values)["scale"] == 0.0
 
 
 def test_an_index_is_one_of_whole_numbers() -> None:
