@@ -131,7 +131,7 @@ class Reference:
 
 
 class Note:
-    """The handle of what a user's kernel was told: the operators that it computes."""
+    """The handle of the operators that are noted with the user's kernel that computes them."""
 
     def __init__(self, function: Callable[..., object], operators: Sequence[OperatorFacts]) -> None:
         self.function = function
