@@ -106,7 +106,7 @@ def holds_memory_eagerly(x):
 add("holds_memory(Tensor x) -> Tensor", holds_memory, contiguous, *ONE)
 add("holds_memory_eagerly(Tensor x) -> Tensor", holds_memory_eagerly, contiguous, *ONE)
 
-# What the graph engine is told.
+# Converters and prototypes.
 
 
 add(
