@@ -15,7 +15,7 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run tim
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from opwright import __version__
 from opwright.command_line.errors import refusals
@@ -55,6 +55,10 @@ KIT = {
     "lint": ("opwright.lint.command", "lint"),
     "ascendc": ("opwright.ascendc.command", "ascendc_app"),
 }
+
+
+ORDER = "--order"
+USUAL_ORDER = "races"  # opwright.twin.explore.choice has the others
 
 
 class Verbs(TyperGroup):
@@ -116,6 +120,25 @@ def add_examples(command: Command, path: str) -> None:
         command.epilog = "\n  ".join(["Examples:", *lines])
 
 
+class RunCommand(TyperCommand):
+    """`opwright run`, where --order can stand alone or have a value behind "="."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Give --order its usual value where it has none; the command's own arguments stay."""
+        takes_value = {
+            name
+            for option in self.params
+            if isinstance(option, TyperOption) and not option.is_flag
+            for name in option.opts
+        } - {ORDER}
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            if args[at] == ORDER:
+                args = [*args[:at], f"{ORDER}={USUAL_ORDER}", *args[at + 1 :]]
+            at += 2 if args[at] in takes_value else 1
+        return super().parse_args(ctx, args)
+
+
 def say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
     """Print the version, which torch it was built for and what is installed, and end."""
     if wanted:
@@ -151,7 +174,7 @@ def options(
 
 
 # Everything after the first word that is no option belongs to the command, also without --.
-@app.command(context_settings={"allow_interspersed_args": False})
+@app.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 def run(  # noqa: PLR0913 - each is an option
     command: Annotated[
         list[str], typer.Argument(metavar="-- CMD...", help="Program and its arguments.")
@@ -175,8 +198,21 @@ def run(  # noqa: PLR0913 - each is an option
         bool, typer.Option("--guard", help="Find what kernels do outside of their operands.")
     ] = False,
     order: Annotated[
-        bool, typer.Option("--order", help="Find what streams do to the same memory unordered.")
-    ] = False,
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="[=HOW]",
+            help="Find what streams do to the same memory unordered; "
+            "=explore[:SEED,N] also runs N orders of the tasks (default 0,10) and compares them; "
+            "=replay:FILE runs that of --repro.",
+        ),
+    ] = None,
+    repro: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --order=explore: write the smallest order that fails."
+        ),
+    ] = None,
     kernel_checks: Annotated[
         bool, typer.Option("--kernel-checks", help="Check each instruction of Ascend C kernels.")
     ] = False,
@@ -190,8 +226,11 @@ def run(  # noqa: PLR0913 - each is an option
     ] = None,
 ) -> NoReturn:
     """Run a command on the twin, or on a real NPU where there is one."""
+    from opwright.twin.explore import check_options, parse_choice, run_orders
     from opwright.twin.launch import launch
 
+    choice = None if order is None else parse_choice(order)
+    check_options(choice, sync=sync, real=twin is False, repro=repro)
     settings = replace(
         read_settings(soc, devices, memory, kernels),
         sync=sync or None,
@@ -199,11 +238,17 @@ def run(  # noqa: PLR0913 - each is an option
         graph_compiler=graph_compiler
         and check_graph_compiler(graph_compiler, where="--graph-compiler"),
         guard=guard or None,
-        order=order or None,
+        order=None if choice is None else True,
         kernel_checks=kernel_checks or None,
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
-    launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))
+
+    def say(line: str) -> None:
+        typer.echo(f"opwright: {line}", err=True)
+
+    if choice is not None and choice != "races":
+        raise typer.Exit(run_orders(command, settings, choice, say, repro))
+    launch(command, settings, wish, say)
 
 
 @app.command()

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/explore/explore.h"
 #include "runtime/settings.h"
 #include "runtime/trace.h"
 
@@ -56,6 +57,10 @@ class OperationTask final : public Task {
 
   void run() override {
     Communicator& communicator = *operation_.communicator;
+    const explore::Outside outside([&] {
+      return text("the other ranks of communicator '", communicator.name(), "', of which this one is ",
+                  communicator.rank());
+    });
     if (operation_.body) return communicator.run(operation_.agreement, operation_.body);
     const std::vector<Item>* const items = batch_->items(communicator);
     communicator.run(operation_.agreement, [&](Exchange& exchange) {

@@ -1,6 +1,7 @@
 // native/runtime/device.cpp
 #include "runtime/device.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/log.h"
@@ -134,6 +135,8 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device) {
   for (auto& stream : streams().all()) {
     if (stream->device() == device) found.push_back(std::move(stream));
   }
+  // By age: the table has them by address, which is another order in each process.
+  std::sort(found.begin(), found.end(), [](const auto& left, const auto& right) { return left->id() < right->id(); });
   return found;
 }
 

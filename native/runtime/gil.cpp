@@ -44,11 +44,14 @@ std::atomic<bool> python_on_workers{false};
 
 void expect_python_on_workers() noexcept { python_on_workers.store(true); }
 
-GilRelease::GilRelease() noexcept : saved_thread_state_(nullptr) {
-  if (!python_on_workers.load()) return;
+bool holds_python_lock() noexcept {
   const GilFunctions& api = python();
-  if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0)
-    saved_thread_state_ = api.save_thread();
+  return api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0;
+}
+
+GilRelease::GilRelease(When when) noexcept : saved_thread_state_(nullptr) {
+  if (when == When::kIfWorkersRunPython && !python_on_workers.load()) return;
+  if (holds_python_lock()) saved_thread_state_ = python().save_thread();
 }
 
 GilRelease::~GilRelease() {

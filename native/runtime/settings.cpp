@@ -2,8 +2,12 @@
 // Reads and checks the environment.
 #include "runtime/settings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "runtime/memory/machine_memory.h"
 #include "runtime/soc.h"
@@ -80,6 +84,25 @@ Settings read() {
 int guard_setting() {
   static const int value = integer("OPWRIGHT_GUARD", variable("OPWRIGHT_GUARD", "0"), 0, 2);
   return value;
+}
+
+std::optional<uint64_t> explore_setting() {
+  const std::string value = variable("OPWRIGHT_EXPLORE", "");
+  if (value.empty()) return std::nullopt;
+  return static_cast<uint64_t>(integer("OPWRIGHT_EXPLORE", value, 0, INT32_MAX));
+}
+
+std::optional<std::string> explore_holds_setting() {
+  const std::string name = variable("OPWRIGHT_EXPLORE_HOLDS", "");
+  if (name.empty()) return std::nullopt;
+  std::ifstream file(name);
+  if (!file) reject("OPWRIGHT_EXPLORE_HOLDS", name, "a file that can be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string explore_log_setting() {
+  const std::string name = variable("OPWRIGHT_EXPLORE_LOG", "");
+  return name.empty() ? name : text(name, ".", variable("RANK", "0"), ".", getpid());
 }
 
 int integer_setting(const char* name, int fallback, int least, int most, int code) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,14 @@ OPWRIGHT_API const Settings& settings();
 // OPWRIGHT_GUARD: 0, or how memory is guarded (guard/guard.h). Read when it is first asked for, with the first memory
 // or kernel: a process that is forked before that can choose for itself.
 OPWRIGHT_API int guard_setting();
+
+// OPWRIGHT_EXPLORE: the seed of the order in which tasks run; nothing if that is left to the machine.
+std::optional<uint64_t> explore_setting();
+// The text of the file that OPWRIGHT_EXPLORE_HOLDS names: tasks that are held back. Goes before the seed.
+std::optional<std::string> explore_holds_setting();
+// OPWRIGHT_EXPLORE_LOG: where this process writes what happens, empty for nowhere. Ranks and children of a program have
+// names of their own.
+std::string explore_log_setting();
 
 // A variable that belongs to one library: a whole number. Read at each call. Throws Error(code).
 OPWRIGHT_API int integer_setting(const char* name, int fallback, int least, int most, int code);

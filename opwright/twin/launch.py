@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from opwright.twin.settings import TwinSettings
 
-__all__ = ["CommandNotFoundError", "NoHardwareError", "Target", "choose_target", "launch"]
+__all__ = [
+    "CommandNotFoundError",
+    "NoHardwareError",
+    "Target",
+    "choose_target",
+    "launch",
+    "prepare",
+]
 
 Target = Literal["twin", "real"]
 
@@ -79,6 +86,20 @@ def launch(
     NoHardwareError, CommandNotFoundError, ToolkitMissingError, OtherTorchError
         OPW-T020, OPW-T021, OPW-T010, OPW-T012.
     """
+    program, environment = prepare(command, settings, wish, say)
+    os.execve(program, list(command), environment)  # noqa: S606 - becoming the user's command is the purpose
+
+
+def prepare(
+    command: Sequence[str],
+    settings: TwinSettings,
+    wish: Target | None,
+    say: Callable[[str], None],
+) -> tuple[str, dict[str, str]]:
+    """Return the path of the command's program and the environment that it runs in.
+
+    Parameters and errors are those of `launch`.
+    """
     hardware = find_hardware(os.environ)
     if choose_target(hardware, wish) == "real":
         say(
@@ -98,7 +119,7 @@ def launch(
             got=f"{command[0]!r}, a file that is not executable" if is_file else repr(command[0]),
             fix="put its interpreter in front, as in `-- python FILE`" if is_file else None,
         )
-    os.execve(program, list(command), environment)  # noqa: S606 - becoming the user's command is the purpose
+    return program, environment
 
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:

@@ -6,6 +6,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
+#include "runtime/explore/explore.h"
 #include "runtime/order/order.h"
 #include "runtime/streams/consumer_thread.h"
 
@@ -41,6 +42,9 @@ void make_wait(aclrtEvent event, const std::shared_ptr<Stream>& stream) {
 
 // All that the host launches from now on happens behind a record that it has seen.
 bool is_complete(const Event& event) {
+  const auto awaited = event.last();
+  explore::note_query({"the record of an event", awaited != nullptr ? awaited->stream_id() : explore::kAnyStream,
+                       [&] { return event.complete(); }});
   if (!event.complete()) return false;
   if (const auto completion = event.last()) order::note_seen(completion->moment());
   return true;

@@ -7,6 +7,7 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/device.h"
+#include "runtime/explore/results.h"
 #include "runtime/memory/backing.h"
 #include "runtime/memory/host_memory.h"
 #include "runtime/memory/memory_space.h"
@@ -74,11 +75,15 @@ struct Copy {
   char* destination;
   const char* source;
   size_t count;
+  std::shared_ptr<explore::Result> result;
   bool pageable;  // host memory that the caller may reuse as soon as an asynchronous call returns
   MemoryRange written;
   MemoryRange read;
 
-  void run() const { std::memmove(destination, source, count); }
+  void run() const {
+    std::memmove(destination, source, count);
+    if (result != nullptr) result->note(destination, count);
+  }
 };
 
 class CopyTask final : public Task {
@@ -103,7 +108,10 @@ class StagedCopyTask final : public Task {
   StagedCopyTask(const char* name, const Copy& copy)
       : name_(name), copy_(copy), staged_(copy.source, copy.source + copy.count) {}
 
-  void run() override { std::memcpy(copy_.destination, staged_.data(), staged_.size()); }
+  void run() override {
+    std::memcpy(copy_.destination, staged_.data(), staged_.size());
+    if (copy_.result != nullptr) copy_.result->note(staged_.data(), staged_.size());
+  }
   const char* name() const noexcept override { return name_; }
   std::vector<MemoryRange> memory_ranges() override { return {copy_.written}; }
 
@@ -148,6 +156,7 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   copy.destination = reach(dst, count, destination_side, "destination");
   copy.source = reach(src, count, source_side, "source");
   copy.count = count;
+  copy.result = explore::result_of_copy(memory::is_device_address(src), memory::is_device_address(dst));
   copy.pageable = is_pageable(src);
   copy.written = {dst, count, /*read=*/false, /*written=*/true, "dst"};
   copy.read = {src, count, /*read=*/true, /*written=*/false, "src"};

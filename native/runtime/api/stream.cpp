@@ -5,6 +5,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
+#include "runtime/explore/explore.h"
 #include "runtime/memory/memory.h"
 #include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
@@ -69,6 +70,10 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
   if (reached()) return;
   const std::string what = text("the write of ", value, " to device memory at ", address, " (an external event)");
   require_wait_can_end(what);
+  if (explore::enabled()) {
+    explore::wait({what, explore::kAnyStream, reached});
+    return;
+  }
   constexpr std::chrono::milliseconds kEager(2);
   const auto begin = std::chrono::steady_clock::now();
   bool reported = false;
@@ -156,6 +161,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
         const auto target = stream_of(stream);
         require_not_captured(*target, "cannot query");
         const order::Moment moment = order::moment_of(*target);
+        explore::note_query({text("stream ", target->id()), target->id(), [&] { return target->idle(); }});
         const bool idle = target->idle();
         if (idle) order::note_seen(moment);
         out(status, "status") = idle ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "runtime/explore/explore.h"
 #include "runtime/memory/backing.h"
 #include "runtime/memory/guard/device_memory.h"
 #include "runtime/memory/guard/guard.h"
@@ -38,6 +40,16 @@ size_t reachable_bytes(size_t size, size_t bytes) {
 // Large allocations begin where the system can give them huge pages.
 size_t alignment_of(size_t bytes) { return bytes >= kGranularity ? kGranularity : page_bytes(); }
 
+// In a process whose order is chosen (explore/explore.h), whoever still uses memory that was freed shall not find there
+// what it expects: in most formats these bytes are not a number. The rest of a large block reads as zeros: filling it
+// would take memory that the block may never have had.
+void poison(uintptr_t begin, size_t bytes) {
+  constexpr int kFreed = 0xff;
+  constexpr size_t kMostFilled = 256 << 20;
+  std::memset(space().alias(begin), kFreed, std::min(bytes, kMostFilled));
+  if (bytes > kMostFilled) madvise(space().alias(begin + kMostFilled), bytes - kMostFilled, MADV_DONTNEED);
+}
+
 void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
   const uintptr_t begin = it->first;
   const size_t bytes = it->second.bytes;
@@ -48,7 +60,11 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
   state.used -= bytes;
   state.allocations.erase(it);
   if (guard::enabled()) return guard::give(state, begin);
-  if (bytes >= kReturnToSystem) madvise(space().alias(begin), pages, MADV_DONTNEED);
+  if (explore::enabled()) {
+    poison(begin, pages);
+  } else if (bytes >= kReturnToSystem) {
+    madvise(space().alias(begin), pages, MADV_DONTNEED);
+  }
   state.heap.give(begin, pages);
 }
 

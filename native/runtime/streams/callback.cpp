@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/explore/explore.h"
 #include "runtime/gil.h"
 #include "runtime/order/order.h"
 
@@ -99,7 +100,10 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
         std::unique_lock<std::mutex> lock(mailbox->mutex);
         mailbox->waiting.push_back(callback);
         mailbox->changed.notify_all();
-        if (blocking) mailbox->changed.wait(lock, [&] { return callback->done || !mailbox->open; });
+        if (!blocking) return;
+        const auto done = [&] { return callback->done || !mailbox->open; };
+        if (!explore::enabled()) return mailbox->changed.wait(lock, done);
+        explore::wait_unlocked(lock, {"a callback on the host", explore::kAnyStream, done, /*ends_with_abort=*/false});
       }));
 }
 

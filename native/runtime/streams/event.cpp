@@ -2,6 +2,7 @@
 #include "runtime/streams/event.h"
 
 #include "acl/acl_rt_types.h"
+#include "runtime/explore/explore.h"
 #include "runtime/gil.h"
 #include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
@@ -10,6 +11,8 @@
 
 namespace opwright {
 namespace {
+
+constexpr char kRecord[] = "the record of an event";
 
 // Finishes its completion even if the task is dropped: whoever waits for it must not wait for ever.
 class RecordTask final : public Task {
@@ -59,6 +62,7 @@ void Completion::require_success() const {
 
 bool Completion::wait(Stream::Timeout timeout) const {
   const GilRelease released;
+  if (explore::enabled()) return explore::wait({kRecord, stream_id(), [this] { return finished(); }}, timeout);
   std::unique_lock<std::mutex> lock(mutex_);
   const auto done = [&] { return finished_; };
   if (timeout) return changed_.wait_for(lock, *timeout, done);
@@ -68,7 +72,12 @@ bool Completion::wait(Stream::Timeout timeout) const {
 
 void Completion::wait_in_task() const {
   std::unique_lock<std::mutex> lock(mutex_);
-  wait_unless_aborted(changed_, lock, "the record of an event", [&] { return finished_; });
+  wait_unless_aborted(changed_, lock, kRecord, stream_id(), [&] { return finished_; });
+}
+
+int32_t Completion::stream_id() const {
+  const auto recorder = stream();
+  return recorder != nullptr ? recorder->id() : explore::kAnyStream;
 }
 
 double Completion::time() const {

@@ -42,6 +42,8 @@ class OPWRIGHT_API Completion {
   const order::Moment& moment() const noexcept { return moment_; }
   // The stream it was recorded on, if that still exists.
   std::shared_ptr<Stream> stream() const { return stream_.lock(); }
+  // Its number, or explore::kAnyStream.
+  int32_t stream_id() const;
 
  private:
   const std::weak_ptr<Stream> stream_;

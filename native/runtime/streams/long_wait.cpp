@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/explore/explore.h"
 #include "runtime/settings.h"
 #include "runtime/streams/stream.h"
 
@@ -33,12 +34,14 @@ void require_not_aborted(const std::string& what) {
 }
 
 void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
-                         const std::function<bool()>& done) {
+                         int32_t on, const std::function<bool()>& done) {
+  if (explore::enabled()) return explore::wait_unlocked(lock, {what, on, done});
   while (!changed.wait_for(lock, kAbortInterval, done)) require_not_aborted(what);
 }
 
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
                const std::function<bool()>& done) {
+  if (explore::enabled()) return explore::wait_unlocked(lock, {what, explore::kAnyStream, done});
   const auto begin = std::chrono::steady_clock::now();
   bool reported = false;
   while (!changed.wait_for(lock, kAbortInterval, done)) {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -26,9 +27,12 @@ void report_long_wait(const std::string& what);
 // run.
 void require_not_aborted(const std::string& what);
 
+// In a process whose order is chosen (explore/explore.h) each of these lets other tasks run; `on` is the stream that
+// has to, or explore::kAnyStream.
+
 // Waits until `done`, which `lock` guards and `changed` announces. Throws as `require_not_aborted` does.
 void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
-                         const std::function<bool()>& done);
+                         int32_t on, const std::function<bool()>& done);
 
 // The same, and reports a long wait.
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "runtime/explore/explore.h"
 #include "runtime/gil.h"
 #include "runtime/observer.h"
 #include "runtime/order/order.h"
@@ -44,7 +45,11 @@ Stream::~Stream() {
     stopping_ = true;
   }
   arrived_.notify_all();
-  if (!worker_.joinable()) return;
+  if (worker_.joinable()) end_worker();
+  explore::forget(*this);
+}
+
+void Stream::end_worker() {
   if (worker_.get_id() == std::this_thread::get_id()) {
     worker_.detach();  // a task dropped the last reference to its own stream
   } else {
@@ -105,16 +110,20 @@ void Stream::submit(TaskPtr task) {
     if (const auto failure = take_failure()) throw Error(failure->code, failure->text);
     return;
   }
+  const bool is_bookkeeping = task->is_bookkeeping();
+  const std::string place = explore::launch_place();
   bool wake;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     if (Observer* const o = observer()) o->note_launch(*this, submitted_.load() + 1, task->name());
+    explore::note_launch(*this, *task, place);
     queue_.push(std::move(task));
     submitted_.fetch_add(1);
     wake = asleep_;
   }
   if (wake) arrived_.notify_one();
+  explore::pause_launcher(is_bookkeeping);
 }
 
 bool Stream::wait(Timeout timeout) {
@@ -128,6 +137,11 @@ bool Stream::wait(Timeout timeout) {
     return true;
   }
   const GilRelease released;
+  if (explore::enabled()) {
+    const bool reached = explore::wait({text("stream ", id_, " of device ", device_), id_, done}, timeout);
+    if (reached) order::note_seen(moment);
+    return reached;
+  }
   waiters_.fetch_add(1);  // before the test below: the worker reads it after it has counted a task
   bool reached = true;
   {
@@ -159,8 +173,11 @@ std::optional<Failure> Stream::failure() const {
 }
 
 void Stream::abort_pending() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  aborted_.store(submitted_.load());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    aborted_.store(submitted_.load());
+  }
+  explore::note_abort(*this);
 }
 
 bool Stream::drops_tasks() noexcept {
@@ -231,6 +248,7 @@ void Stream::work() {
     if (batch.empty()) return;
     while (!batch.empty()) {
       TaskPtr task = batch.pop();
+      const explore::Turn turn(*this, [&] { return number < aborted_.load(); });
       if (++number > aborted_.load()) execute(*task);
       task.reset();  // releases what the task owns before anyone learns that it has finished
       finish_one();

@@ -95,6 +95,7 @@ class OPWRIGHT_API Stream {
 
  private:
   void work();
+  void end_worker();
   void execute(Task& task) noexcept;
   // Whether tasks that compute are dropped. A failure that another stream has reported meanwhile ends here: its user
   // knows of it, and what is dropped from now on would be missed without a word.

@@ -83,6 +83,7 @@ class OPWRIGHT_API Graph {
 
   // One launch at a time: launches share the memory and the tasks.
   std::mutex launch_mutex;
+  std::atomic<bool> is_running{false};
 
   // Throws unless all memory that the tasks use is still allocated. Looks only if memory was freed since the last time.
   // The caller holds launch_mutex.

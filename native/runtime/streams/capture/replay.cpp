@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 
+#include "runtime/explore/explore.h"
 #include "runtime/observer.h"
 #include "runtime/order/order.h"
 #include "runtime/settings.h"
@@ -80,7 +81,7 @@ class Launch {
     run_lane(0);
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [&] { return lanes_running_ == 0; });
+      wait(lock, "the end of all streams of a captured graph", [&] { return lanes_running_ == 0; });
     }
     for (auto& worker : workers) lane_workers().give(std::move(worker));
   }
@@ -135,11 +136,18 @@ class Launch {
   void wait_for(size_t point) {
     if (reached_[point].load()) return;
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return reached_[point].load(); });
+    wait(lock, "another stream of a captured graph", [&] { return reached_[point].load(); });
+  }
+
+  // Until the launch is complete, whatever becomes of its stream: the lanes use this object.
+  void wait(std::unique_lock<std::mutex>& lock, const char* what, const std::function<bool()>& done) {
+    if (!explore::enabled()) return changed_.wait(lock, done);
+    explore::wait_unlocked(lock, {what, explore::kAnyStream, done, /*ends_with_abort=*/false});
   }
 
   void run_task(Node& node, size_t lane) {
     if (node.kind != Node::Kind::kTask) return;
+    explore::pause_task();
     const auto lock = lock_group(graph_, node);
     Task& task = *node.task;
     if (failed_.load(std::memory_order_relaxed) && !task.is_bookkeeping()) return;
@@ -180,6 +188,18 @@ class Launch {
   size_t lanes_running_ = 0;
   std::optional<Failure> failure_;
   std::atomic<bool> failed_{false};
+};
+
+// A launch that has parts lets others run between them, and they may not wait for the mutex.
+class Running {
+ public:
+  explicit Running(Graph& graph) : graph_(graph) { graph_.is_running.store(true); }
+  ~Running() { graph_.is_running.store(false); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Graph& graph_;
 };
 
 class LaunchTask final : public Task {
@@ -224,7 +244,11 @@ void launch(const std::shared_ptr<Graph>& graph, Stream& stream) {
 }
 
 void run_graph(Graph& graph) {
+  if (explore::enabled()) {
+    explore::wait({"another launch of the same graph", explore::kAnyStream, [&] { return !graph.is_running.load(); }});
+  }
   const std::lock_guard<std::mutex> running(graph.launch_mutex);
+  const Running mark(graph);
   graph.check_memory();
   for (const auto& condition : graph.conditions) condition->reset();
   Launch(graph).run();
