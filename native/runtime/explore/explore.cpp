@@ -107,9 +107,9 @@ class Scheduler final : public History {
     host.place = order::python_lines();
     host.holds_python_lock = holds_python_lock();
     std::unique_lock<std::mutex> lock(mutex_);
-    if (wait.done()) return true;
-    ++waits_;
+    ++waits_;  // also for one that is over, so that the numbers are the same in each order
     event_log().write_wait(wait.what, host.place);
+    if (wait.done()) return true;
     return stay(host, lock, timeout);
   }
 
@@ -125,8 +125,6 @@ class Scheduler final : public History {
     const uint64_t before = steps_;
     const Wait step{wait.what, wait.on, [&] { return wait.done() || (steps_ > before && working_ == nullptr); }};
     Host host(&step);
-    ++waits_;
-    event_log().write_wait(wait.what, "");
     stay(host, lock, kLongestQuery);
   }
 
@@ -188,13 +186,13 @@ class Scheduler final : public History {
 
   void forget(const Stream& stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    lanes_.erase(stream.id());
+    if (lanes_.erase(stream.id()) != 0) forgotten_.insert(stream.id());
   }
 
   // History, for the policy: the mutex is held.
   bool has_run(const Step& step) const override {
     const auto lane = lanes_.find(step.stream);
-    if (lane == lanes_.end()) return true;  // it was destroyed, which waits for its tasks
+    if (lane == lanes_.end()) return forgotten_.count(step.stream) != 0;  // to destroy it is to wait for its tasks
     return std::make_pair(lane->second->begun, lane->second->part) >= std::make_pair(step.task, step.part);
   }
   bool is_launched(int32_t stream, uint64_t task) const override {
@@ -273,8 +271,8 @@ class Scheduler final : public History {
         continue;
       }
       const bool pauses = lane->state == Lane::State::kPauses;
-      const bool goes_on = lane->state == Lane::State::kReturns ||
-                           (lane->state == Lane::State::kWaits && lane->wait->done());
+      const bool goes_on =
+          lane->state == Lane::State::kReturns || (lane->state == Lane::State::kWaits && lane->wait->done());
       if (!pauses && !goes_on) continue;
       const uint64_t part = pauses ? lane->part + 1 : lane->part;
       found.push_back({{stream, lane->current->number, part}, lane->current->order, false});
@@ -405,7 +403,7 @@ class Scheduler final : public History {
     const auto follow = [&](int32_t on) {
       if (on != kAnyStream) return open.push_back(on);
       for (const auto& [each, lane] : lanes_) {
-        if (lane->current) open.push_back(each);
+        if (lane->current && seen.count(each) == 0) open.push_back(each);
       }
     };
     follow(stream);
@@ -456,6 +454,7 @@ class Scheduler final : public History {
   std::mutex mutex_;  // nothing is called under it that takes another one, but for Wait::done
   const std::unique_ptr<Policy> policy_;
   std::map<int32_t, std::shared_ptr<Lane>> lanes_;
+  std::set<int32_t> forgotten_;  // streams that were destroyed
   std::list<Host*> hosts_;
   const Lane* working_ = nullptr;  // the one whose task runs
   IdleClock idle_;

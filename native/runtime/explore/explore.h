@@ -28,9 +28,9 @@ OPWRIGHT_API bool enabled();
 constexpr int32_t kAnyStream = INT32_MIN;
 
 struct Wait {
-  std::string what;  // completes "waits for …"
-  int32_t on;        // the stream that has to run, or kAnyStream
-  std::function<bool()> done;  // called on any thread, under the scheduler's mutex
+  std::string what;             // completes "waits for …"
+  int32_t on;                   // the stream that has to run, or kAnyStream
+  std::function<bool()> done;   // called on any thread, under the scheduler's mutex
   bool ends_with_abort = true;  // of the stream whose task waits
 };
 
@@ -38,8 +38,8 @@ struct Wait {
 std::string launch_place();
 // A task is in the queue of the stream. The caller holds what orders the launches of the stream.
 void note_launch(const Stream& stream, const Task& task, const std::string& place);
-// After a launch, without locks: tasks may run before the host goes on. Not for bookkeeping, which torch_npu's allocator
-// submits under its mutex.
+// After a launch, without locks: tasks may run before the host goes on. Not for bookkeeping, which torch_npu's
+// allocator submits under its mutex.
 void pause_launcher(bool is_bookkeeping);
 // Tasks that have not begun are dropped.
 void note_abort(const Stream& stream);

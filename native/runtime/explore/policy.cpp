@@ -30,6 +30,11 @@ class Random {
   uint64_t state_;
 };
 
+// A function of the seed and the stream, whichever stream is seen first.
+uint64_t draw_for(uint64_t seed, int32_t stream) {
+  return Random(seed * 0x100000001b3u + static_cast<uint32_t>(stream)).next();
+}
+
 template <class Better>
 size_t best(const std::vector<Candidate>& candidates, const Better& better) {
   const auto found = std::min_element(candidates.begin(), candidates.end(), better);
@@ -64,8 +69,8 @@ class Late final : public Policy {
 class RandomPriorities final : public Policy {
  public:
   explicit RandomPriorities(uint64_t seed) : seed_(seed), random_(seed) {
-    static constexpr std::array<size_t, 6> kStepsBetweenFalls = {0, 4, 16, 2, 64, 8};  // 0: they never fall
-    steps_between_falls_ = kStepsBetweenFalls[seed % kStepsBetweenFalls.size()];
+    static constexpr std::array<size_t, 4> kStepsBetweenFalls = {0, 16, 64, 8};  // 0: they never fall
+    steps_between_falls_ = kStepsBetweenFalls[seed / 2 % kStepsBetweenFalls.size()];
   }
 
   std::optional<size_t> choose(const std::vector<Candidate>& candidates, bool host_may_go_on, const History&) override {
@@ -81,12 +86,10 @@ class RandomPriorities final : public Policy {
   }
 
  private:
-  // At first a function of the seed and the stream, whichever is seen first.
   int64_t priority_of(int32_t stream) {
     const auto known = priorities_.find(stream);
     if (known != priorities_.end()) return known->second;
-    const uint64_t drawn = Random(seed_ * 0x100000001b3u + static_cast<uint32_t>(stream)).next();
-    return priorities_[stream] = static_cast<int64_t>(drawn >> 1);
+    return priorities_[stream] = static_cast<int64_t>(draw_for(seed_, stream) >> 1);
   }
 
   const uint64_t seed_;
@@ -96,9 +99,41 @@ class RandomPriorities final : public Policy {
   int64_t lowest_ = 0;
 };
 
+// Streams go on at random speeds, of which the fastest is 64 times the slowest, and take turns at random. So one is at
+// any place while another is at any other. Nothing runs before the host waits, unless the host has a speed too.
+class RandomSpeeds final : public Policy {
+ public:
+  RandomSpeeds(uint64_t seed, bool host_is_fast) : seed_(seed), random_(seed), host_is_fast_(host_is_fast) {}
+
+  std::optional<size_t> choose(const std::vector<Candidate>& candidates, bool host_may_go_on, const History&) override {
+    if (host_may_go_on && host_is_fast_) return std::nullopt;
+    uint64_t sum = host_may_go_on ? speed_of(kHost) : 0;
+    for (const Candidate& each : candidates) sum += speed_of(each.step.stream);
+    uint64_t drawn = random_.next() % sum;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const uint64_t speed = speed_of(candidates[i].step.stream);
+      if (drawn < speed) return i;
+      drawn -= speed;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // From 16 to 1024; each doubling is as likely as the others.
+  uint64_t speed_of(int32_t stream) const {
+    const uint64_t drawn = draw_for(seed_, stream);
+    const uint64_t power = drawn % 6;
+    return (uint64_t{16} << power) + (drawn >> 8) % (uint64_t{16} << power);
+  }
+
+  const uint64_t seed_;
+  Random random_;
+  const bool host_is_fast_;
+};
+
 struct Hold {
   enum class Until { kRun, kLaunch, kWait } until;
-  Step step;     // of kRun and kLaunch
+  Step step;      // of kRun and kLaunch
   uint64_t wait;  // of kWait
 
   bool is_over(const History& history) const {
@@ -180,7 +215,8 @@ std::unique_ptr<Policy> policy_of(uint64_t seed) {
     case 3:
       return std::make_unique<Late>(Late::First::kNewStream, /*only_needed=*/true);
     default:
-      return std::make_unique<RandomPriorities>(seed);
+      if (seed % 2 == 1) return std::make_unique<RandomPriorities>(seed);
+      return std::make_unique<RandomSpeeds>(seed, /*host_is_fast=*/seed % 8 != 0);
   }
 }
 

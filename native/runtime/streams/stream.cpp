@@ -132,16 +132,17 @@ bool Stream::wait(Timeout timeout) {
   const order::Moment moment = order::moment_of(*this);
   const uint64_t target = submitted_.load();
   const auto done = [&] { return completed_.load() >= target; };
+  if (explore::enabled()) {
+    const GilRelease released;
+    const bool reached = explore::wait({text("stream ", id_, " of device ", device_), id_, done}, timeout);
+    if (reached) order::note_seen(moment);
+    return reached;
+  }
   if (done()) {
     order::note_seen(moment);
     return true;
   }
   const GilRelease released;
-  if (explore::enabled()) {
-    const bool reached = explore::wait({text("stream ", id_, " of device ", device_), id_, done}, timeout);
-    if (reached) order::note_seen(moment);
-    return reached;
-  }
   waiters_.fetch_add(1);  // before the test below: the worker reads it after it has counted a task
   bool reached = true;
   {
