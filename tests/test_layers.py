@@ -31,7 +31,7 @@ ROOMS = (
     ("twin.base",),
     ("twin.user_kernels",),
     ("twin",),
-    ("twin.doctor", "twin.dump", "twin.msprof"),
+    ("twin.doctor", "twin.dump", "twin.explore", "twin.msprof"),
     ("kit.declare",),
     ("kit.expressions",),
     ("kit.validate",),
@@ -81,8 +81,9 @@ NATIVE_CIRCLES = {
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
     frozenset({"native/ascendc/host/exe_graph/runtime", "native/ascendc/host/node"}),
     # Memory and streams report what happens to the order of tasks, which asks whose memory it is
-    # and on which stream.
-    frozenset(f"native/runtime/{each}" for each in ("memory", "order", "streams")),
+    # and on which stream; where that order is chosen, streams ask when a task runs, and memory that
+    # is freed is poisoned.
+    frozenset(f"native/runtime/{each}" for each in ("explore", "memory", "order", "streams")),
 }
 CORE = (
     "aclnn",

@@ -27,7 +27,7 @@ struct Candidate {
   bool needed;        // somebody waits for its stream
 };
 
-// What has happened, as far as a policy asks.
+// The past, as far as a policy asks.
 class History {
  public:
   History() = default;

@@ -35,7 +35,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What is the same in two runs in the order of the launches.
+    """The results that two runs in the order of the launches have in common.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run has come to.
+    """The end of a run and its results.
 
     Parameters
     ----------
