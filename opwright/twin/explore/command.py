@@ -121,8 +121,8 @@ def orders_of(choice: Explore | Replay) -> Iterator[Order]:
         for seed in range(choice.first, choice.first + choice.count):
             yield Order(seed=seed)
         return
-    seed, holds = read_repro(choice.file)
-    yield Order(seed=seed, holds=holds)
+    written, holds = read_repro(choice.file)
+    yield Order(seed=written, holds=holds)
 
 
 @dataclass(frozen=True, slots=True)
