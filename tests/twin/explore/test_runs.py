@@ -172,33 +172,6 @@ def test_a_wait_that_cannot_end_ends_with_the_chain_of_waits(tmp_path: Path) -> 
     assert "circle" not in done.stderr
 
 
-RARE = """
-    streams = [torch.npu.Stream() for _ in range(3)]
-    x, y, wrong = (torch.zeros(4, device="npu") for _ in range(3))
-    torch.npu.synchronize()
-    for step in range(10):
-        with torch.npu.stream(streams[0]):
-            x.fill_(float(step == 6))
-        with torch.npu.stream(streams[1]):
-            y.fill_(float(step == 2))
-        with torch.npu.stream(streams[2]):
-            if step == 5:
-                wrong.addcmul_(x, y)
-            else:
-                wrong.add_(0)
-    torch.npu.synchronize()
-    assert wrong.sum().item() == 0
-"""
-
-
-@pytest.mark.slow  # up to a minute
-def test_a_failure_in_one_order_of_a_thousand_is_found(tmp_path: Path) -> None:
-    """Two windows of one task each have to be hit at once."""
-    done = explore(tmp_path, RARE, how="explore:0,300")
-    assert done.returncode == 1, done.stderr
-    assert "AssertionError" in done.stderr
-
-
 def test_a_seed_is_one_order(tmp_path: Path) -> None:
     """Two processes of one seed have the same log, but for addresses."""
     logs = []
