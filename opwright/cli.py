@@ -50,6 +50,7 @@ KIT = {
     "export": ("opwright.kit.formats.command", "export"),
     "proto": ("opwright.graph_engine.prototypes.command", "proto"),
     "graph": ("opwright.graph_report.command", "graph"),
+    "compare": ("opwright.compare.command", "compare"),
     "dump": ("opwright.twin.dump.command", "dump"),
     "op-plugin": ("opwright.kit.op_plugin.command", "op_plugin_app"),
     "lint": ("opwright.lint.command", "lint"),

@@ -91,6 +91,13 @@ VERBS = {
         ),
         passes=True,
     ),
+    "compare": Verb(
+        examples=(
+            "opwright compare -- python step.py",
+            "opwright compare --step Decoder.forward --mode captured -- python serve.py --tiny",
+        ),
+        one="a mode differs from eager, or cannot run the step",
+    ),
     "dump": Verb(
         examples=("opwright dump dumps", "opwright dump dumps --npy arrays"),
     ),

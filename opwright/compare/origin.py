@@ -1,0 +1,50 @@
+"""The line of the program that calls an operator, from the stacks of its threads."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from opwright.graph_report.compiled.fx import source_text
+from opwright.graph_report.compiled.observe import walk_outward
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["find_source", "write_function"]
+
+# Packages between the program and an operator.
+PASSED_ON = ("torch", "torch_npu", "torchair", "opwright")
+
+
+def find_source() -> str:
+    """Return the innermost line of the program; empty if no thread is in the program.
+
+    Autograd calls the operators of a backward on threads of its own. They belong to the line of the
+    main thread, which waits for them.
+    """
+    here = find_own_line(sys._getframe())  # noqa: SLF001 - documented
+    if here or threading.current_thread() is threading.main_thread():
+        return here
+    frames = sys._current_frames()  # noqa: SLF001 - documented
+    return find_own_line(frames.get(threading.main_thread().ident or 0))
+
+
+def find_own_line(innermost: FrameType | None) -> str:
+    """Return the innermost line of a stack that is not of a package in between."""
+    for frame in walk_outward(innermost):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in PASSED_ON:
+            continue
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        code = linecache.getline(file, line)
+        if code:
+            return source_text(f'  File "{file}", line {line}, in {frame.f_code.co_name}\n{code}')
+    return ""
+
+
+def write_function(file: str, line: int, name: str) -> str:
+    """Name the place of a function."""
+    return f"{file}:{line} {name}"

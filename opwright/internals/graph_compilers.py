@@ -1,0 +1,47 @@
+"""The compilers of TorchAir and npugraph_ex: what they are given comes from AOTAutograd.
+
+Their backends ask `get_compiler` for the function that compiles one graph of ATen operators. It is
+published, and takes a graph; no option says which graphs a backend compiles.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["fake_mode_of", "replace_compiler"]
+
+
+@contextmanager
+def replace_compiler(
+    package: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Iterator[None]:
+    """Let backends compile with what `wrap` makes of their compiler.
+
+    Parameters
+    ----------
+    package
+        `torchair` or `npugraph_ex`.
+    """
+    module = import_module(f"{package}.npu_fx_compiler")
+    get_compiler = module.get_compiler
+
+    def get_wrapped(*args: object, **kwargs: object) -> Callable[..., Any]:
+        return wrap(get_compiler(*args, **kwargs))
+
+    module.get_compiler = get_wrapped
+    try:
+        yield
+    finally:
+        module.get_compiler = get_compiler
+
+
+def fake_mode_of(tensor: object) -> TorchDispatchMode | None:
+    """Return the mode that a tensor without data belongs to; None for any other value."""
+    return getattr(tensor, "fake_mode", None)
