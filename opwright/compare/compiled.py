@@ -58,7 +58,8 @@ class CompiledStep:
         package = NPUGRAPH_EX if self.run == NPUGRAPH_EX else "torchair"
         with replace_compiler(package, self.watch):
             returned = self.compiled(*args, **kwargs)
-        return returned, tuple(self.calls)
+        # The next replay would write into these results, which the program may hold.
+        return map_tensors(torch.clone, returned), tuple(self.calls)
 
     def watch(self, compiler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a compiler whose graphs write their operators."""
@@ -189,7 +190,7 @@ class WatchedGraph:
         return OperatorCall(
             operator=name_operator(first.last.target),
             source=source_of(first.last),
-            text=str(first.last.format_node()),
+            text=f"{name_operator(first.last.target)}{first.last.args}",
             inputs=tuple(
                 tensors.write(name, value)
                 for name, value in zip(names, before, strict=True)

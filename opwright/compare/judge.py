@@ -26,9 +26,11 @@ __all__ = ["Difference", "Kind", "Run", "Verdict", "find_other_arguments", "judg
 # prefix     an operator's graph agrees only as long as all of its results are kept
 # tracing    no operator of the graphs computes what one computes in eager
 # result     results of the step differ, and no operator is found to
+# memory     results of a captured graph differ, and not where all that is in it is kept
 Kind: TypeAlias = Literal[
     "operator", "constant", "input", "order", "prefix", "tracing", "result", "memory"
 ]
+
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,14 +277,17 @@ def find_untraced(
 ) -> Difference | None:
     """Return the first operator of eager that nothing in the graphs stands for.
 
-    The graphs have other operators than eager: they are decomposed, and do not write in place. But
-    each tensor that eager computes is there, unless tracing has changed what is computed.
+    The graphs have other operators than eager: they are decomposed, do not write in place, and
+    return no result that nobody uses. But of each operator of eager some result is there, unless
+    tracing has changed what is computed.
     """
     present = [*values_of(got.operators), *got.arguments]
+    # What agrees here by chance is no part of what was compared.
+    comparison = Comparison(comparison.got, comparison.want)
     for place, each in enumerate(want.operators, start=1):
-        missing = [value for value in each.outputs if not is_among(comparison, value, present)]
-        known = all(is_among(comparison, value, present) for value in each.inputs)
-        if missing and known and each.inputs:
+        is_present = [is_among(comparison, value, present) for value in each.outputs]
+        is_known = all(is_among(comparison, value, present) for value in each.inputs)
+        if each.inputs and is_known and is_present and not any(is_present):
             return Difference(
                 kind="tracing",
                 call=number,
@@ -290,8 +295,8 @@ def find_untraced(
                 count=len(want.operators),
                 operator=each,
                 eager=each,
-                name=missing[0].name,
-                text=f"{missing[0]}, which no operator of the compiled graphs computes",
+                name=each.outputs[0].name,
+                text=f"{each.outputs[0]}, which no operator of the compiled graphs computes",
             )
     return None
 

@@ -29,17 +29,18 @@ def replace_compiler(
     package
         `torchair` or `npugraph_ex`.
     """
-    module = import_module(f"{package}.npu_fx_compiler")
-    get_compiler = module.get_compiler
+    # torch_npu loads npugraph_ex late and may import the module twice: these names are the backend's.
+    names = import_module(package).get_npu_backend.__globals__
+    get_compiler = names["get_compiler"]
 
     def get_wrapped(*args: object, **kwargs: object) -> Callable[..., Any]:
         return wrap(get_compiler(*args, **kwargs))
 
-    module.get_compiler = get_wrapped
+    names["get_compiler"] = get_wrapped
     try:
         yield
     finally:
-        module.get_compiler = get_compiler
+        names["get_compiler"] = get_compiler
 
 
 def fake_mode_of(tensor: object) -> TorchDispatchMode | None:

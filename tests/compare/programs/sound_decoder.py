@@ -1,4 +1,4 @@
-"""A decoder step with a cache, dropout and a module: every mode computes what eager computes."""
+"""A decoder step with a cache in place: every mode computes what eager computes."""
 
 import torch
 import torch_npu  # noqa: F401
@@ -15,8 +15,9 @@ class Decoder(torch.nn.Module):
 
     def forward(self, hidden, position):
         query, key, value = self.qkv(self.norm(hidden)).chunk(3, -1)
-        self.keys.index_copy_(1, position, key)
-        self.values.index_copy_(1, position, value)
+        is_new = torch.arange(8, device="npu")[:, None] == position
+        self.keys.copy_(torch.where(is_new, key, self.keys))
+        self.values.copy_(torch.where(is_new, value, self.values))
         scores = torch.softmax(query @ self.keys.transpose(1, 2) / 4, -1)
         return hidden + self.out(scores @ self.values)
 
