@@ -48,6 +48,7 @@ ROOMS = (
     ("ascendc",),
     ("lint",),
     ("check",),
+    ("compare",),
     ("cli", "pytest_plugin"),
     ("__main__",),
 )

@@ -40,6 +40,7 @@ GROUPS = {
     "N": "The graph engine",
     "O": "Operators for op-plugin",
     "C": "Checks",
+    "M": "Comparisons of eager and graphs",
     "A": "Ascend C",
     "X": "Kernels in Ascend C while they run",
     "V": "The command line",

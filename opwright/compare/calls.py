@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
-    "map_tensors",
     "draws_random_numbers",
     "fills_its_results",
+    "map_tensors",
     "name_operator",
     "name_results",
     "name_tensors",

@@ -95,7 +95,7 @@ def copy_all(named: Named) -> Named:
 
 @dataclass(slots=True, kw_only=True)
 class Capture:
-    """A graph for arguments of some shapes and dtypes, with the tensors that it reads and writes."""
+    """A graph for arguments of some shapes and dtypes, with its arguments and results."""
 
     graph: Any
     arguments: list[torch.Tensor]

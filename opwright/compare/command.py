@@ -31,9 +31,7 @@ def compare(
     *,
     step: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="The function to compare, as in step or Model.forward."
-        ),
+        typer.Option(metavar="NAME", help="The function to compare, as in step or Model.forward."),
     ] = "step",
     mode: Annotated[
         list[str] | None,
@@ -69,7 +67,7 @@ def compare(
         for each in modes:
             verdict, got = runs.judge(each, eager)
             verdicts.append(verdict)
-            script = write_script(verdict, got, eager, program, out, environment)
+            script = write_script(verdict, got, program, out, environment)
             if script is not None:
                 scripts[each] = script
             if not as_json:

@@ -247,11 +247,8 @@ def draws(module: GraphModule) -> bool:
     return any(draws_random_numbers(node.target) for node in module.graph.nodes)
 
 
-def differ(
-    got: list[tuple[str, torch.Tensor]], want: list[tuple[str, torch.Tensor]]
-) -> bool:
+def differ(got: list[tuple[str, torch.Tensor]], want: list[tuple[str, torch.Tensor]]) -> bool:
     """Return whether any two tensors differ by more than is allowed for their dtype."""
     return any(
-        deviation(one, other, {}).is_wrong
-        for (_, one), (_, other) in zip(got, want, strict=True)
+        deviation(one, other, {}).is_wrong for (_, one), (_, other) in zip(got, want, strict=True)
     )

@@ -38,4 +38,5 @@ def load_definitions(file: str, *, step: str) -> None:
 
 def stop(*args: object, **kwargs: object) -> NoReturn:
     """End the program."""
+    del args, kwargs
     raise StepsDone

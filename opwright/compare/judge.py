@@ -32,7 +32,6 @@ Kind: TypeAlias = Literal[
 ]
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run of the program, with the folder of its tensors."""
@@ -113,9 +112,7 @@ class Comparison:
         key = got.file, want.file
         if key not in self.known:
             folder = self.got.folder if of_one_run else self.want.folder
-            found = deviation(
-                load_tensor(self.got.folder, got), load_tensor(folder, want), {}
-            )
+            found = deviation(load_tensor(self.got.folder, got), load_tensor(folder, want), {})
             if not found.is_wrong:
                 self.largest = max(self.largest, found.error)
             self.known[key] = found
@@ -309,9 +306,7 @@ def values_of(operators: Iterable[OperatorCall]) -> Iterator[Value]:
 
 def is_among(comparison: Comparison, wanted: Value, present: Iterable[Value]) -> bool:
     """Return whether one of the tensors of a mode agrees with a tensor of eager."""
-    alike = [
-        each for each in present if (each.dtype, each.shape) == (wanted.dtype, wanted.shape)
-    ]
+    alike = [each for each in present if (each.dtype, each.shape) == (wanted.dtype, wanted.shape)]
     if any(each.file == wanted.file for each in alike):
         return True
     return any(not comparison.compare(each, wanted).is_wrong for each in alike)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from opwright.check.observe.deviation import deviation
 from opwright.compare.calls import map_tensors
 from opwright.compare.taps import is_computing, make_prefix
@@ -19,6 +17,7 @@ from opwright.compare.taps import is_computing, make_prefix
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import torch
     from torch.fx import GraphModule, Node
 
 __all__ = ["Prefix", "find_first_prefix"]

@@ -28,7 +28,7 @@ MEANING: Mapping[Kind, str] = {
     "Python",
     "prefix": "it agrees as long as all results in the graph are kept, and not where the compiler "
     "may use their memory again",
-    "tracing": "eager computes it and the compiled graphs do not: it is lost when the step is traced",
+    "tracing": "eager computes it and the compiled graphs do not: tracing has lost it",
     "result": "the step's results differ, and no operator is found whose own results do",
     "memory": "the results differ only where the graph uses memory again; with the operators' "
     "results kept they agree",

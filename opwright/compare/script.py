@@ -45,7 +45,6 @@ class Script:
 def write_script(
     verdict: Verdict,
     got: Run,
-    eager: Run,
     program: Program,
     folder: Path,
     environment: Mapping[str, str],

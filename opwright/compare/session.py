@@ -166,9 +166,7 @@ class Session:
         """Write the record."""
         code = self.function.__code__ if self.function is not None else None
         place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno} {code.co_name}"
-        write_record(
-            self.folder, Record(step=place, calls=tuple(self.calls), failure=self.failure)
-        )
+        write_record(self.folder, Record(step=place, calls=tuple(self.calls), failure=self.failure))
 
 
 def seed(number: int) -> None:

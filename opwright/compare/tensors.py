@@ -34,9 +34,7 @@ class TensorFolder:
         file = ""
         if tensor.layout is torch.strided:  # others have no memory of their own to compare
             file = self.write_elements(tensor.detach().cpu().resolve_conj().resolve_neg())
-        return Value(
-            name=name, dtype=dtype, shape=shape, device=str(tensor.device), file=file
-        )
+        return Value(name=name, dtype=dtype, shape=shape, device=str(tensor.device), file=file)
 
     def write_elements(self, tensor: torch.Tensor) -> str:
         """Write a tensor of the CPU; return the name of its file."""

@@ -18,6 +18,7 @@ dynamo, inductor  torch.compile itself; each takes a second to import
 testing           tolerances
 npu_memory        torch_npu's reports about its allocator, which has to be imported before
 converters        TorchAir's, which has to be imported before
+graph_compilers   those of TorchAir and npugraph_ex, to see each graph that they compile
 
 A name that wheels need as well stands in `opwright.kit.shipped._internals` or
 `_internals_of_torchair`, and is taken from there; torch_aie has its own in `torch_aie._internals`.

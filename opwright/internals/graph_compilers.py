@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = ["fake_mode_of", "replace_compiler"]
 
@@ -29,7 +29,7 @@ def replace_compiler(
     package
         `torchair` or `npugraph_ex`.
     """
-    # torch_npu loads npugraph_ex late and may import the module twice: these names are the backend's.
+    # torch_npu may import the module of npugraph_ex twice. These are the names of the backend.
     names = import_module(package).get_npu_backend.__globals__
     get_compiler = names["get_compiler"]
 

@@ -1,4 +1,4 @@
-"""A subtraction of views that an in-place pass of the compilers gets wrong (docs/differences.md)."""
+"""Views of one tensor, which an in-place pass subtracts in place (docs/differences.md)."""
 
 import torch
 import torch_npu  # noqa: F401

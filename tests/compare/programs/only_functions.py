@@ -2,6 +2,7 @@
 
 import torch
 import torch_npu  # noqa: F401
+
 from opwright.compare import step
 
 
