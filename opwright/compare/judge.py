@@ -68,7 +68,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was found in a mode.
+    """The result of comparing a mode with eager.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["as_data", "lines_of", "title_lines"]
 
 LONGEST = 300  # characters of an error or a call
 MOST_RANDOM = 3
-# What a difference means, by kind.
+# The meaning of a difference, by kind.
 MEANING: Mapping[Kind, str] = {
     "operator": "its inputs agree with eager, its results do not",
     "constant": "the graph has kept a value of Python that has changed since it was captured",

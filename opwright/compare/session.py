@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "StepsDone"]
 
-# What TorchAir adds to the error of a node: its operator, and the lines that it was traced from.
+# TorchAir adds these to the error of a node: its operator, and the lines that it was traced from.
 EXECUTED = re.compile(r"While executing .*?\[target=(?:torch\.ops\.)?([\w.]+)\]")
 TRACED = "Original traceback:"
 RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
