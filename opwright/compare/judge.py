@@ -279,7 +279,7 @@ def find_untraced(
     tracing has changed what is computed.
     """
     present = [*values_of(got.operators), *got.arguments]
-    # What agrees here by chance is no part of what was compared.
+    # Tensors that agree here by chance are no part of the comparison.
     comparison = Comparison(comparison.got, comparison.want)
     for place, each in enumerate(want.operators, start=1):
         is_present = [is_among(comparison, value, present) for value in each.outputs]
