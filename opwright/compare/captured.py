@@ -49,7 +49,7 @@ class CapturedCall:
     outputs: Named = field(default_factory=list)
 
 
-class CapturingMode(TorchDispatchMode):
+class CapturingMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's has no types
     """Notes each operator that is captured while the mode is on.
 
     Parameters
@@ -59,7 +59,7 @@ class CapturingMode(TorchDispatchMode):
     """
 
     def __init__(self, *, copies: bool) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call] # torch's has no types
         self.copies = copies
         self.calls: list[CapturedCall] = []
 

@@ -14,6 +14,7 @@ from opwright.command_line.waiting import show_waiting
 from opwright.compare.errors import OtherArgumentsError, UnknownModeError
 from opwright.compare.judge import Run, Verdict, find_other_arguments, judge
 from opwright.compare.modes import EAGER, MODES, WHOLE, Mode
+from opwright.compare.modes import Run as RunName
 from opwright.compare.processes import WHERE, Program, parse_command, run_program
 from opwright.compare.report import as_data, lines_of, title_lines
 from opwright.compare.script import Script, write_script
@@ -85,7 +86,7 @@ class Runs:
         self.folder = folder
         self.environment = environment
 
-    def run(self, name: Mode | str, *, shows_output: bool = False) -> Run:
+    def run(self, name: RunName, *, shows_output: bool = False) -> Run:
         """Run the program in a mode."""
         folder = self.folder / name
         with show_waiting(f"running {self.program.file} in {name}"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.fx import GraphModule, Node, map_arg
@@ -238,7 +238,7 @@ def pair_results(
     if isinstance(answered, list | tuple):
         for user in node.users:
             if user.target is operator.getitem and user in taps:
-                place = int(user.args[1])
+                place = cast("int", user.args[1])
                 yield f"output {place}", taps[user], answered[place]
 
 

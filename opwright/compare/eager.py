@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["EagerRecorder"]
 
 
-class EagerRecorder(TorchDispatchMode):
+class EagerRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch's has no types
     """Writes each operator that runs while the mode is on.
 
     Parameters
@@ -35,7 +35,7 @@ class EagerRecorder(TorchDispatchMode):
     """
 
     def __init__(self, tensors: TensorFolder) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call] # torch's has no types
         self.tensors = tensors
         self.calls: list[OperatorCall] = []
 

@@ -201,7 +201,7 @@ def find_state(
 def enumerate_names(function: Callable[..., Any] | None) -> Iterator[tuple[str, object]]:
     """Yield the values that the code of a function names: variables around it, and globals."""
     code = getattr(function, "__code__", None)
-    if code is None:
+    if function is None or code is None:
         return
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
@@ -28,7 +28,7 @@ def tensors_of(module: GraphModule) -> list[Node]:
     ]
 
 
-def find_returned(module: GraphModule) -> list[object]:
+def find_returned(module: GraphModule) -> list[Any]:
     """Return what a graph returns: nodes, numbers and None."""
     returned = module.graph.output_node().args[0]
     return list(returned) if isinstance(returned, list | tuple) else [returned]
@@ -65,9 +65,7 @@ def make_prefix(module: GraphModule, last: Node) -> tuple[GraphModule, list[Node
     return make_graph(module, nodes, tensors), tensors
 
 
-def make_graph(
-    module: GraphModule, nodes: Iterable[Node], returned: Iterable[object]
-) -> GraphModule:
+def make_graph(module: GraphModule, nodes: Iterable[Node], returned: Iterable[Any]) -> GraphModule:
     """Return a graph of some of the nodes of another one."""
     graph = Graph()
     copies: dict[Node, Node] = {}
