@@ -57,7 +57,7 @@ struct Answer {
   bool is_refreshable = false;  // the caller may move the feature memory
   uint64_t output_count = 0;
   uint64_t program = 0;
-  bool launches = false;  // the program has operators that launch their work on the stream themselves
+  bool launches = false;        // the program has operators that launch their work on the stream themselves
   std::vector<size_t> written;  // inputs that the program writes
   std::vector<Output> outputs;
   std::string text;

@@ -20,9 +20,9 @@ def follow(begun: Callable[[int], object], ended: Callable[[int], object]) -> No
     begun, ended
         Called when memory is given to a tensor, and when the tensor gives it back.
     """
-    import torch_npu  # noqa: PLC0415 - only where it is there already
-    from torch_npu.utils import _npu_trace  # noqa: PLC0415
+    from torch_npu._C import _activate_npu_trace  # noqa: PLC0415 - only where it is there already
+    from torch_npu.utils import _npu_trace  # noqa: PLC0415 - only where it is there already
 
     _npu_trace.register_callback_for_npu_memory_allocation(begun, "opwright")
     _npu_trace.register_callback_for_npu_memory_deallocation(ended, "opwright")
-    torch_npu._C._activate_npu_trace(OF_STREAMS)
+    _activate_npu_trace(OF_STREAMS)

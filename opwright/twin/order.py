@@ -25,7 +25,8 @@ class Access:
     Parameters
     ----------
     function
-        The aclnn function, or the call of the runtime; "a load" or "a store" of the host's own code.
+        The aclnn function, or the call of the runtime; "a load" or "a store" of the host's own
+        code.
     device, stream
         Where it was launched, as aclrtStreamGetId numbers streams; None for the host.
     operand

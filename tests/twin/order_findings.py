@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import opwright.twin  # noqa: F401  # before torch_npu
+
+import torch_npu  # isort: skip
+
+from opwright.twin.order import take_findings
+
 if TYPE_CHECKING:
     from opwright.twin.order import Finding
 
@@ -20,10 +26,6 @@ def functions_of(findings: list[Finding]) -> list[tuple[str, str]]:
 
 def take_after_waiting() -> list[Finding]:
     """Wait for the device, then take what was found."""
-    import torch_npu
-
-    from opwright.twin.order import take_findings
-
     torch_npu.npu.synchronize()
     return take_findings()
 

@@ -8,6 +8,7 @@ import opwright.twin  # noqa: F401  # before torch_npu
 
 import torch  # isort: skip
 import torch_npu  # isort: skip
+import torchair  # isort: skip
 
 from tests.twin.order_findings import checked, functions_of, only_finding, take_after_waiting
 
@@ -130,16 +131,15 @@ def test_temporaries_and_outputs_of_a_capture_may_go() -> None:
 
 @checked
 def test_a_compiled_graph_beside_a_write_of_its_input_is_found() -> None:
-    import torchair
-
     backend = torchair.get_npu_backend()
     compiled = torch.compile(lambda x: x * 2 + 1, backend=backend, dynamic=False)
     x = torch.zeros(100, device="npu")
-    assert compiled(x).sum().item() == 100
-    with torch_npu.npu.stream(torch_npu.npu.Stream()):
-        compiled(x)
+    torch_npu.npu.synchronize()
+    side = torch_npu.npu.Stream()
+    with torch_npu.npu.stream(side):  # TorchAir runs a graph on one stream
+        assert compiled(x).sum().item() == 100
     assert functions_of(take_after_waiting()) == []
     x.add_(1)
-    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+    with torch_npu.npu.stream(side):
         compiled(x)
     assert ("aclnnInplaceAdds", "ge::Session::RunGraph") in functions_of(take_after_waiting())

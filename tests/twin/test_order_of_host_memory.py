@@ -1,4 +1,4 @@
-"""Pinned memory that the host reads or changes while a copy is on its way: `opwright run --order`."""
+"""Pinned memory that the host reads or changes beside a copy: `opwright run --order`."""
 
 from __future__ import annotations
 

@@ -280,7 +280,8 @@ class Scheduler final : public History {
     return found;
   }
 
-  // Marks the streams that the host waits for, and those that these wait for. Where it is not known which stream that is, it is each of them.
+  // Marks the streams that the host waits for, and those that these wait for. Where it is not known which stream that
+  // is, it is each of them.
   void mark_needed(std::vector<Candidate>& found) const {
     std::set<int32_t> needed;
     std::vector<int32_t> open;

@@ -118,17 +118,18 @@ void add(const Access& earlier, const Access& later, const std::string& words) {
 
 void report(const Access& earlier, const Access& later) {
   add(earlier, later,
-      text("nothing orders ", earlier.launch->function, " and ", later.launch->function, ", which use the same memory\n",
-           line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n"));
+      text("nothing orders ", earlier.launch->function, " and ", later.launch->function,
+           ", which use the same memory\n", line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n"));
 }
 
 void report_freed(const Access& access, const std::string& freed_at) {
   const auto free = std::make_shared<const Launch>(Launch{-1, -1, 0, 0, "free", freed_at});
   const Access end{free, "the tensor", access.begin, 0, false, true, 0, {}};
   add(end, access,
-      text(access.launch->function, " of a captured graph uses memory that was freed after the capture\n", line_of(access),
-           "  its tensor was freed\n", indented(freed_at),
-           "  keep the tensors that a graph is captured with as long as it is replayed, and copy new values into them\n"));
+      text(access.launch->function, " of a captured graph uses memory that was freed after the capture\n",
+           line_of(access), "  its tensor was freed\n", indented(freed_at),
+           "  keep the tensors that a graph is captured with as long as it is replayed, and copy new values into "
+           "them\n"));
 }
 
 }  // namespace opwright::order

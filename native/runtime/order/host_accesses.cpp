@@ -88,7 +88,8 @@ void update_rights(uintptr_t begin, uintptr_t end) {
 template <class Predicate>
 void end_holds(const Predicate& is_over) {
   auto& holds = watched().holds;
-  const auto first = std::stable_partition(holds.begin(), holds.end(), [&](const Hold& hold) { return !is_over(hold); });
+  const auto first =
+      std::stable_partition(holds.begin(), holds.end(), [&](const Hold& hold) { return !is_over(hold); });
   const std::vector<Hold> ended(std::make_move_iterator(first), std::make_move_iterator(holds.end()));
   holds.erase(first, holds.end());
   held.store(holds.size());
@@ -97,7 +98,8 @@ void end_holds(const Predicate& is_over) {
 
 #if defined(__x86_64__)
 
-// An access to a page that is held for other bytes, or for a task that waits for the access: its pages are opened for one instruction of this thread.
+// An access to a page that is held for other bytes, or for a task that waits for the access: its pages are opened for
+// one instruction of this thread.
 constexpr greg_t kTrapFlag = 0x100;
 constexpr size_t kMostPages = 8;  // of one instruction
 struct Step {

@@ -72,8 +72,8 @@ bool is_flag(const Task& task) {
 }
 
 Access access_of(const MemoryRange& range, std::shared_ptr<const Launch> launch) {
-  Access access{std::move(launch), range.what,   reinterpret_cast<uintptr_t>(range.address),
-                range.bytes,       range.read,   range.written,
+  Access access{std::move(launch), range.what,    reinterpret_cast<uintptr_t>(range.address),
+                range.bytes,       range.read,    range.written,
                 range.run,         range.repeats, tensor_at(range.address)};
   // A view whose runs follow each other without a gap.
   if (access.runs() * access.run == access.bytes) access.repeats.clear();
@@ -96,7 +96,7 @@ void report_freed(const std::vector<MemoryRange>& ranges, const std::vector<uint
   }
 }
 
-// What follows from a launch, done when the mutex is free again.
+// The consequences of a launch; they are seen to when the mutex is free again.
 struct Effects {
   std::vector<std::pair<AccessPtr, AccessPtr>> conflicts;  // the earlier one, the later one
   std::vector<AccessPtr> to_pinned_memory;

@@ -67,7 +67,7 @@ class Replay {
  private:
   const int device_;
   const int32_t stream_;
-  const std::string lines_;       // of the replay
+  const std::string lines_;        // of the replay
   std::vector<size_t> timelines_;  // by lane; the first is the stream's own
   std::vector<Moment> points_;
 };

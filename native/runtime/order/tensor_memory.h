@@ -8,7 +8,7 @@
 
 namespace opwright::order {
 
-// Asks to be told, if the process has Python and torch_npu.
+// Begins to follow torch_npu's allocator, if the process has it.
 void follow_tensors();
 
 // A number that no other tensor's memory has; 0 if it is not known. Later ones have larger numbers.

@@ -94,8 +94,8 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
             stream->id(), "; call aclrtSubscribeReport first");
     mailbox = subscriptions().by_thread.at(subscription->thread);
   }
-  stream->submit(
-      make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking, place = order::HostFunction(*stream)] {
+  stream->submit(make_bookkeeping(
+      "aclrtLaunchCallback", [mailbox, function, data, blocking, place = order::HostFunction(*stream)] {
         const auto callback = std::make_shared<Callback>(Callback{function, data, place});  // one for each replay
         std::unique_lock<std::mutex> lock(mailbox->mutex);
         mailbox->waiting.push_back(callback);

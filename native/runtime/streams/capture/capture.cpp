@@ -175,8 +175,7 @@ TaskPtr Capture::take(Stream& stream, TaskPtr task) {
   LaneState& state = lanes_[lane];
   auto blocks = blocks_of(*task);
   auto captured = order::note_capture(*task, last_tensor_);
-  push(lane, {Node::Kind::kTask, std::move(task), 0, state.open_group_index, std::move(blocks),
-              std::move(captured)});
+  push(lane, {Node::Kind::kTask, std::move(task), 0, state.open_group_index, std::move(blocks), std::move(captured)});
   if (state.open_group != nullptr) state.open_group->add(graph_->lanes[lane].nodes.size() - 1);
   return nullptr;
 }
