@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "runtime/explore/explore.h"
 #include "runtime/trace.h"
 
 namespace opwright::order {
@@ -26,7 +27,7 @@ Findings& findings();
 // Handlers of the end run in the reverse order of their registration, so this one runs after those that the program
 // registers.
 void end_with_findings(int status, void*) {
-  if (status != 0 || findings().untaken.empty()) return;
+  if (status != 0 || explore::enabled() || findings().untaken.empty()) return;
   std::fflush(nullptr);
   _exit(kExitStatus);
 }
