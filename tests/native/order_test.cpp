@@ -146,3 +146,69 @@ SCENARIO(threads_launch_at_once) {
   for (std::thread& thread : threads) thread.join();
   CHECK_EQ(take(), 0u);
 }
+
+namespace {
+
+// Memory of the host that a copy from the device writes in the background.
+char* pinned_memory() {
+  void* pointer = nullptr;
+  OK(aclrtMallocHost(&pointer, kBytes));
+  return static_cast<char*>(pointer);
+}
+
+void copy_to_host(char* destination, const char* source, size_t size, aclrtStream stream) {
+  OK(aclrtMemcpyAsync(destination, size, source, size, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+}
+
+}  // namespace
+
+SCENARIO(pinned_memory_is_watched_until_the_copy_is_over) {
+  start();
+  const aclrtStream stream = new_stream();
+  char* const memory = device_memory();
+  char* const host = pinned_memory();
+  fill(memory, kBytes, stream);
+  copy_to_host(host, memory, kBytes, stream);
+  const volatile char early = host[100];
+  (void)early;
+  CHECK_EQ(take(), 1u);
+  copy_to_host(host, memory, kBytes, stream);
+  OK(aclrtSynchronizeStream(stream));
+  const volatile char late = host[100];
+  CHECK_EQ(late, 1);
+  host[100] = 2;
+  CHECK_EQ(take(), 0u);
+  OK(aclrtFreeHost(host));
+}
+
+SCENARIO(bytes_beside_the_copys_can_be_used) {
+  start();
+  const aclrtStream stream = new_stream();
+  char* const memory = device_memory();
+  char* const host = pinned_memory();
+  fill(memory, kBytes, stream);
+  copy_to_host(host + 64, memory, 64, stream);
+  std::vector<std::thread> threads;
+  for (size_t number = 0; number < 4; ++number) {
+    threads.emplace_back([host, number] {
+      for (size_t turn = 0; turn < 100; ++turn) host[256 + number] = static_cast<char>(host[256 + number] + 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_EQ(host[256], 100);
+  CHECK_EQ(host[259], 100);
+  CHECK_EQ(take(), 0u);
+  OK(aclrtSynchronizeStream(stream));
+  CHECK_EQ(host[64], 1);
+  OK(aclrtFreeHost(host));
+}
+
+SCENARIO(pinned_memory_that_is_freed_beside_a_copy_is_found) {
+  start();
+  const aclrtStream stream = new_stream();
+  char* const memory = device_memory();
+  char* const host = pinned_memory();
+  copy_to_host(host, memory, kBytes, stream);
+  OK(aclrtFreeHost(host));
+  CHECK_EQ(take(), 1u);
+}
