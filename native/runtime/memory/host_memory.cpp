@@ -12,6 +12,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "runtime/memory/memory.h"
 #include "runtime/memory/memory_space.h"
@@ -41,6 +42,7 @@ struct Ranges {
   std::shared_mutex mutex;
   ByBegin allocated;
   ByBegin registered;
+  std::vector<std::shared_ptr<memory::TwoViews>> kept;  // freed beside a task that still reaches it
 };
 
 Ranges& ranges() {
@@ -89,9 +91,19 @@ void join_views(void* pointer) {
   it->second.views->join();
 }
 
+// Whether a task still uses memory that is about to be freed; known only while the order of accesses is checked.
+bool is_in_use(void* pointer) {
+  size_t bytes = 0;
+  {
+    const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
+    const auto it = ranges().allocated.find(number(pointer));
+    if (it != ranges().allocated.end()) bytes = it->second.bytes;
+  }
+  return order::note_host_access("aclrtFreeHost", {pointer, bytes, /*read=*/false, /*written=*/true, "hostPtr"});
+}
+
 void release_range(void* pointer, const Range& range) {
   if (range.views == nullptr) return std::free(pointer);
-  order::note_host_access("aclrtFreeHost", {pointer, range.bytes, /*read=*/false, /*written=*/true, "hostPtr"});
   order::forget(pointer, range.views->bytes());
   order::unwatch(number(pointer));
 }
@@ -121,6 +133,7 @@ void* allocate(size_t size) {
 }
 
 void release(void* pointer) {
+  const bool stays = is_in_use(pointer);
   Range range{};
   {
     const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
@@ -129,6 +142,7 @@ void release(void* pointer) {
             " is still registered; call aclrtHostUnregister first");
     memory::note_release();
     range = std::move(it->second);
+    if (stays) ranges().kept.push_back(range.views);
     ranges().allocated.erase(it);
   }
   release_range(pointer, range);

@@ -247,8 +247,8 @@ void note_seen(const Moment& moment) {
   let_go(seen);
 }
 
-void note_host_access(const char* function, const MemoryRange& range) {
-  if (!enabled() || !is_shared(range)) return;
+bool note_host_access(const char* function, const MemoryRange& range) {
+  if (!enabled() || !is_shared(range)) return false;
   const auto launch = std::make_shared<const Launch>(Launch{-1, -1, 0, 0, function, python_lines()});
   const Access access = access_of(range, launch);
   std::vector<AccessPtr> conflicts;
@@ -257,6 +257,7 @@ void note_host_access(const char* function, const MemoryRange& range) {
     state().shadow.look(access, state().host, conflicts);
   }
   for (const AccessPtr& each : conflicts) report(*each, access);
+  return !conflicts.empty();
 }
 
 void note_flag_set(const Stream& stream, const void* flag) {

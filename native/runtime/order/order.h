@@ -95,7 +95,8 @@ class HostFunction {
 };
 
 // A synchronous call of the host that reads or writes device memory at once.
-void note_host_access(const char* function, const MemoryRange& range);
+// Whether a task that the host has not waited for still uses the memory.
+bool note_host_access(const char* function, const MemoryRange& range);
 
 // Flags in memory and external events, whose set and wait are tied by an address.
 void note_flag_set(const Stream& stream, const void* flag);
