@@ -131,7 +131,7 @@ def compare(
     for place, tensor in inputs.items():
         floor = rounding(results, grads_of, tensor, changed[place])
         grad = grads[place]
-        noise = value_noise(results, grads_of, tensor, grad)
+        noise = value_noise(results, grads_of, tensor, grad, changed[place])
         for what, direction in directions(tensor, place):
             want = reference_slope(subject, values, on_cpu, place, direction, noise)
             if want is None:

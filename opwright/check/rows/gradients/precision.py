@@ -56,20 +56,36 @@ def rounding(
     largest = find_largest(sizes)
     if not largest:
         return torch.zeros_like(sizes)
-    u = moved = 0.0
-    for name, grad in grads_of.items():
-        u = max(u, unit_roundoff(results[name]))
-        terms = (results[name].detach() * grad).abs().cpu()
-        changed = dependent.get(name)
-        known = changed is not None and changed.shape == terms.shape
-        moved = max(moved, find_largest(terms[changed] if known else terms))
+    u = max((unit_roundoff(results[name]) for name in grads_of), default=0.0)
+    moved = find_largest(terms_that_change(results, grads_of, dependent))
     share = min(ROUNDINGS * u, 0.5)  # of eight bits little is left
     at_least = sizes.nan_to_num(largest).clamp(min=LEAST_SHARE * largest)
     return share / (1 - share) * moved / at_least
 
 
+def terms_that_change(results: Tensors, grads_of: Tensors, dependent: Tensors) -> torch.Tensor:
+    """Return the sizes of the results, each times its gradient, that an input changes: one vector.
+
+    Parameters
+    ----------
+    dependent
+        As of `rounding`.
+    """
+    found = [torch.zeros(0, dtype=torch.float64)]
+    for name, grad in grads_of.items():
+        terms = (results[name].detach() * grad).abs().double().cpu()
+        changed = dependent.get(name)
+        known = changed is not None and changed.shape == terms.shape
+        found.append((terms[changed] if known else terms).reshape(-1))
+    return torch.cat(found)
+
+
 def value_noise(
-    results: Tensors, grads_of: Tensors, tensor: torch.Tensor, grad: torch.Tensor | None
+    results: Tensors,
+    grads_of: Tensors,
+    tensor: torch.Tensor,
+    grad: torch.Tensor | None,
+    dependent: Tensors,
 ) -> float:
     """Return how far the sum of the results, each times its gradient, may be off by rounding.
 
@@ -82,12 +98,14 @@ def value_noise(
         What the operator computed, and the gradients of it.
     tensor, grad
         The input, and the gradient by it.
+    dependent
+        As of `rounding`: what the input does not change is rounded alike in each value.
     """
-    u = max(unit_roundoff(results[name]) for name in grads_of)
-    terms = [results[name].detach().cpu() * each.cpu() for name, each in grads_of.items()]
+    u = max((unit_roundoff(results[name]) for name in grads_of), default=0.0)
+    sizes = terms_that_change(results, grads_of, dependent)
     if grad is not None and grad.shape == tensor.shape:
-        terms.append(grad.detach().cpu() * tensor.detach().cpu())
-    sizes = torch.cat([each.abs().double().reshape(-1) for each in terms])
+        of_input = (grad.detach() * tensor.detach()).abs().double().cpu()
+        sizes = torch.cat([sizes, of_input.reshape(-1)])
     return VALUE_ROUNDINGS * u * float(sizes[torch.isfinite(sizes)].sum())
 
 
