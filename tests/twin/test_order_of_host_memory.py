@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
 import threading
 
 import pytest
@@ -133,3 +136,48 @@ def test_a_buffer_that_comes_back_from_the_cache_is_left_alone() -> None:
         del host
         assert x.sum().item() == 3000
     assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_neighbours_are_left_alone_beside_a_handler_of_the_programs() -> None:
+    host = pinned(1000)
+    host[500:].copy_(torch.ones(500, device="npu"), non_blocking=True)
+    handler = signal.signal(signal.SIGTRAP, signal.default_int_handler)
+    try:
+        assert float(host[0]) == 0
+    finally:
+        signal.signal(signal.SIGTRAP, handler)
+    assert take_after_waiting() == []
+
+
+@checked
+def test_neighbours_are_left_alone_where_the_thread_blocks_signals() -> None:
+    host = pinned(1000)
+    host[500:].copy_(torch.ones(500, device="npu"), non_blocking=True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP])
+    assert float(host[0]) == 0
+    assert take_after_waiting() == []
+
+
+@checked
+def test_a_forked_child_can_pass_what_is_on_its_way_to_the_system() -> None:
+    host = pinned(1000)
+    host.copy_(torch.ones(1000, device="npu"), non_blocking=True)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+            os._exit(0 if file.write(host.numpy()) == host.nbytes else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert take_after_waiting() == []
+
+
+@checked
+def test_more_copies_on_their_way_than_are_watched_arrive() -> None:
+    page = 1024  # elements
+    host = torch.zeros(2 * 5000, page).pin_memory()
+    x = torch.ones(page, device="npu")
+    for slot in host[::2]:
+        slot.copy_(x, non_blocking=True)
+    assert take_after_waiting() == []
+    assert int(host.sum()) == 5000 * page

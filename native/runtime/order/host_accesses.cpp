@@ -2,9 +2,9 @@
 // inside of malloc, nor of anything here.
 #include "runtime/order/host_accesses.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +26,10 @@ namespace {
 // Python's faulthandler gives the main thread a stack for signals that is too small for the names of its lines.
 constexpr size_t kEnoughStack = 256 << 10;
 
+// Each may split the memory of the process in three, of which the kernel allows 65530 parts by default, and is looked
+// at whenever the rights of a page change.
+constexpr size_t kMostHolds = 4096;
+
 thread_local Position running_function;
 
 struct Hold {
@@ -41,7 +45,6 @@ struct Hold {
 
 struct Watch {
   std::mutex mutex;
-  pid_t process = getpid();
   std::map<uintptr_t, uintptr_t> memory;  // end by begin
   std::vector<Hold> holds;
 };
@@ -124,19 +127,23 @@ void on_trap(int number, siginfo_t* info, void* context) {
   raise(number);
 }
 
-void install_trap_handler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action = {};
-    action.sa_sigaction = on_trap;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTRAP, &action, &previous_trap);
-  });
+// The program may have installed a handler of its own since the last time. The caller holds the mutex.
+bool install_trap_handler() {
+  struct sigaction present = {};
+  if (sigaction(SIGTRAP, nullptr, &present) != 0) return false;
+  if ((present.sa_flags & SA_SIGINFO) != 0 && present.sa_sigaction == on_trap) return true;
+  struct sigaction action = {};
+  action.sa_sigaction = on_trap;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  previous_trap = present;
+  return sigaction(SIGTRAP, &action, nullptr) == 0;
 }
 
 bool open_for_one_instruction(uintptr_t page, void* context) {
-  if (step.count == kMostPages) return false;
+  // A thread that blocks the signal is ended by it.
+  const bool is_blocked = sigismember(&static_cast<ucontext_t*>(context)->uc_sigmask, SIGTRAP) == 1;
+  if (is_blocked || step.count == kMostPages || !install_trap_handler()) return false;
   if (mprotect(reinterpret_cast<void*>(page), memory::page_bytes(), PROT_READ | PROT_WRITE) != 0) return false;
   step.pages[step.count++] = page;
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
@@ -145,7 +152,6 @@ bool open_for_one_instruction(uintptr_t page, void* context) {
 
 #else
 
-void install_trap_handler() {}
 bool open_for_one_instruction(uintptr_t, void*) { return false; }
 
 #endif
@@ -167,6 +173,17 @@ void make_room() {
   larger.ss_sp = mmap(nullptr, kEnoughStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (larger.ss_sp == MAP_FAILED) return;
   made = sigaltstack(&larger, nullptr) == 0;  // it lives as long as the thread may get a signal
+}
+
+// A forked child launches nothing and waits for nothing, and may have other handlers: it gets all rights. The mutex is
+// held over the fork, lest the child inherit it from a thread that it does not have.
+void open_in_children() {
+  static const int result = pthread_atfork([] { watched().mutex.lock(); }, [] { watched().mutex.unlock(); },
+                                           [] {
+                                             end_holds([](const Hold&) { return true; });
+                                             watched().mutex.unlock();
+                                           });
+  (void)result;
 }
 
 AccessPtr access_at(uintptr_t address, opwright::Access kind) {
@@ -194,9 +211,9 @@ void unwatch(uintptr_t begin) {
 
 void hold(const AccessPtr& access, const Clock& clock) {
   const std::lock_guard<std::mutex> lock(watched().mutex);
-  if (!is_watched(access->begin)) return;
+  if (!is_watched(access->begin) || watched().holds.size() == kMostHolds) return;
+  open_in_children();
   install_fault_handler();
-  install_trap_handler();
   make_room();
   const uintptr_t begin = page_of(access->begin);
   const uintptr_t end = memory::whole_pages(access->begin + access->bytes);
@@ -225,10 +242,6 @@ bool note_fault(const siginfo_t& info, void* context) noexcept {
     if (!is_watched(address)) return false;
     const uintptr_t page = page_of(address);
     const auto is_on_page = [&](const Hold& hold) { return hold.begin <= page && page < hold.end; };
-    if (watched().process != getpid()) {  // a forked child launches nothing, and waits for nothing
-      end_holds(is_on_page);
-      return true;
-    }
     for (const Hold& hold : watched().holds) {
       if (hold.has(address) && hold.conflicts_with(kind)) conflicts.push_back(hold.access);
     }
