@@ -11,7 +11,7 @@ dispatcher        guards and tables of operators
 library           registrations in Python
 fake_tensors      tensors without data, and the errors of operators that have no Meta
 functorch         the transformations of torch.func
-modes             modes, which see each operator of a thread
+modes             modes, which see each operator of a thread, and the default device
 jit               TorchScript's graphs, types and schemas
 compiler          names that torch.compile shares with a tracer beside it; imports no compiler
 dynamo, inductor  torch.compile itself; each takes a second to import

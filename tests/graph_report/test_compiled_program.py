@@ -79,7 +79,9 @@ def test_each_fx_node_has_the_ge_nodes_that_it_became(compiled: dict[str, Any]) 
         for fx, names in compiled["fx_to_ge"].items()
         if not fx.startswith("arg")
     }
-    assert became["aten.matmul.default"] == ["MatMul"]
+    # Some releases of torch take matmul apart before TorchAir gets it.
+    products = [name for name in ("aten.matmul.default", "aten.mm.default") if name in became]
+    assert [became[name] for name in products] == [["MatMul"]]
     assert became["aten._softmax.default"] == ["SoftmaxV2"]
     assert became["aten.relu.default"] == ["Relu"]
     assert became["operator.getitem"] == ["SplitV"]

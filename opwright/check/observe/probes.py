@@ -14,7 +14,11 @@ import torch
 
 from opwright.check.observe import probes_system as system
 from opwright.check.observe import probes_torch as of_torch
-from opwright.internals.modes import len_torch_dispatch_stack, len_torch_function_stack
+from opwright.internals.modes import (
+    default_device,
+    len_torch_dispatch_stack,
+    len_torch_function_stack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +76,7 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         name="torch.get_default_device()",
-        read=torch.get_default_device,
+        read=default_device,
         write=of_torch.write_default_device,
         is_setting=True,
         is_expression=True,

@@ -23,7 +23,11 @@ from opwright.internals.dispatcher import (
     dispatch_tls_local_exclude_set,
     dispatch_tls_local_include_set,
 )
-from opwright.internals.modes import len_torch_dispatch_stack, len_torch_function_stack
+from opwright.internals.modes import (
+    default_device,
+    len_torch_dispatch_stack,
+    len_torch_function_stack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +138,7 @@ STATES = (
     State(handlers, set_handlers),
     State(gc.isenabled, lambda value: gc.enable() if value else gc.disable()),
     State(torch.get_default_dtype, torch.set_default_dtype),
-    State(torch.get_default_device, lambda _: torch.set_default_device(None)),
+    State(default_device, lambda _: torch.set_default_device(None)),
     State(torch.get_num_threads, torch.set_num_threads),
     State(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     State(read_deterministic_modes, set_deterministic),

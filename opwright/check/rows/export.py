@@ -142,16 +142,16 @@ class Trial:
     def exported(self) -> ExportedProgram:
         """Export a module that calls the operator."""
         given = self.program.given(self.context.arguments(self.sample))
-        shapes = tuple(
+        shapes = [
             dict.fromkeys(range(each.ndim), Dim.AUTO)
             if isinstance(each, torch.Tensor)
             else Dim.AUTO
             for each in given
-        )
+        ]
         module = module_of(self.program.function(self.context.subject.overload))
         with torch.no_grad():
             return torch.export.export(
-                module, tuple(given), dynamic_shapes={"given": shapes} if given else None
+                module, (given,), dynamic_shapes={"given": shapes} if given else None
             )
 
     def compare(self, function: Callable[..., Any], what: str) -> Finding | None:
@@ -172,10 +172,12 @@ class Trial:
                 continue
             try:
                 with torch.no_grad():
-                    got = run(self.context, self.program, function, sample)
+                    got = run(
+                        self.context, self.program, lambda *given: function(list(given)), sample
+                    )
             except Exception as error:  # noqa: BLE001 - guards of the program, and kernels
                 kind = RAISES if sample == self.sample else FROZEN
-                lines = (*SAVE_LINES, "program.module()(*given())")
+                lines = (*SAVE_LINES, "program.module()(given())")
                 return self.report(kind, f"results of {what}", error, lines, sample)
             found = want.difference(got, tolerances)
             if found is None:
@@ -193,7 +195,7 @@ class Trial:
                     *self.lines(),
                     *SAVE_LINES,
                     "eager, other = given(), given()",
-                    "want, got = call(*eager), program.module()(*other)",
+                    "want, got = call(*eager), program.module()(other)",
                     "torch.testing.assert_close((got, other), (want, eager))",
                 ),
             )
@@ -223,14 +225,14 @@ class Trial:
         return (
             *self.program.lines(),
             "class Module(torch.nn.Module):",
-            "    def forward(self, *given):",
+            "    def forward(self, given):",
             "        return call(*given)",
             "",
             "auto = torch.export.Dim.AUTO",
             "shapes = [dict.fromkeys(range(t.ndim), auto) if isinstance(t, torch.Tensor) else auto",
             "          for t in given()]",
-            "shapes = {'given': tuple(shapes)}",
-            "program = torch.export.export(Module(), tuple(given()), dynamic_shapes=shapes)",
+            "shapes = {'given': shapes}",
+            "program = torch.export.export(Module(), (given(),), dynamic_shapes=shapes)",
         )
 
 
@@ -245,10 +247,14 @@ DECOMPOSE_LINES = ("program.run_decompositions()",)
 
 
 def module_of(function: Callable[..., Any]) -> torch.nn.Module:
-    """Return a module that calls a function."""
+    """Return a module that calls a function with the items of a list.
+
+    Not with arguments of its own: for a `*given`, some releases of torch make guards that look for
+    a name that is not there.
+    """
 
     class Call(torch.nn.Module):
-        def forward(self, *given: Any) -> Any:  # noqa: ANN401 - what the function takes and returns
+        def forward(self, given: list[Any]) -> Any:  # noqa: ANN401 - what the function takes and returns
             return function(*given)
 
     return Call()

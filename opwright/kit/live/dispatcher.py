@@ -196,7 +196,6 @@ def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
 RUNTIME_KEYS = {
     "CompositeExplicitAutograd": "CPU",
     "CompositeImplicitAutograd": "CPU",
-    "FuncTorchBatchedDecomposition": "FuncTorchBatched",
 }
 kept_kernels: list[object] = []
 

@@ -29,10 +29,7 @@ def kernels(live: LiveOperator) -> Iterator[tuple[str, Callable[..., object]]]:
         yield "CompositeExplicitAutograd", data
         yield "Meta", shapes
     elif live.is_composite:
-        kernel = composite_kernel(live)
-        yield "CompositeImplicitAutograd", kernel
-        # vmap goes through its operations as well, unless there is a rule.
-        yield "FuncTorchBatchedDecomposition", kernel
+        yield "CompositeImplicitAutograd", composite_kernel(live)
     else:
         reference = cpu_kernel(live)
         if reference is not None:
@@ -45,6 +42,10 @@ def kernels(live: LiveOperator) -> Iterator[tuple[str, Callable[..., object]]]:
     has_rule = is_declared and callable(facts.operator.vmap)
     if is_vjp or has_rule or not live.is_composite:
         yield "FuncTorchBatched", batching_kernel(live)
+    else:
+        # vmap goes through its operations. Not FuncTorchBatchedDecomposition: some releases of
+        # torch accept a kernel for that key after the definition, and never call it.
+        yield "FuncTorchBatched", composite_kernel(live)
     if facts.functional_twin is not None:
         yield "Functionalize", functionalize_kernel(live, facts.functional_twin)
     rule = facts.operator.autocast

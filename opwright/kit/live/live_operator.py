@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.internals.modes import default_device
 from opwright.kit.declare.schema import Base
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder, tensors_in
@@ -111,7 +112,7 @@ class LiveOperator:
         for argument in self.facts.schema.arguments:
             if argument.type.base is Base.DEVICE and values[argument.name] is not None:
                 return torch.device(values[argument.name])
-        return torch.get_default_device()
+        return default_device()
 
     def results(self, new: Mapping[str, Any], values: Values) -> Any:  # noqa: ANN401 - what the schema says
         """Return what the schema returns.

@@ -314,7 +314,7 @@ def make_node(
         # A node's forward runs without gradients, which outer transformations of torch.func need;
         # they also have to see tangents, of which the results would have none.
         forward_mode = set_fwd_grad_enabled(mode=True)
-        with AutoDispatchBelowAutograd(), torch.enable_grad(), forward_mode:
+        with AutoDispatchBelowAutograd(), torch.set_grad_enabled(mode=True), forward_mode:
             results = as_list(binder.call(called, call.values))
         named = dict(zip(names, results, strict=True))
         call.outputs = places_of(named)

@@ -214,8 +214,14 @@ class Registrar:
 
         self.library.impl(name, kernel, key)
 
-    def composite(self, name: str, function: Callable[..., Any]) -> None:
-        """Register an operator that is made of others, for all devices."""
+    def composite(self, name: str, function: Callable[..., Any], *, has_rule: bool = False) -> None:
+        """Register an operator that is made of others, for all devices.
+
+        Parameters
+        ----------
+        has_rule
+            Whether a batching rule follows; otherwise vmap goes through its operations.
+        """
         binder = self.binder(name)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -223,8 +229,10 @@ class Registrar:
             return binder.as_results(values, binder.call(function, values))
 
         self.library.impl(name, kernel, "CompositeImplicitAutograd")
-        # vmap goes through its operations as well, unless there is a rule.
-        self.library.impl(name, kernel, "FuncTorchBatchedDecomposition")
+        if not has_rule:
+            # Not FuncTorchBatchedDecomposition: some releases of torch accept a kernel for that key
+            # after the definition, and never call it.
+            self.library.impl(name, kernel, FUNCTORCH_VMAP)
 
     def side_effect(self, name: str) -> None:
         """Keep calls of an operator without results in graphs; compilers would drop them."""

@@ -152,7 +152,7 @@ def pull(
     """Return gradients of the leaves."""
     again = torch.is_grad_enabled()
     # Inside a transformation of torch.func, this is its autograd: leaves are made as it makes them.
-    with torch.enable_grad(), enable_inplace_requires_grad(enabled=True):
+    with torch.set_grad_enabled(mode=True), enable_inplace_requires_grad(enabled=True):
         stand_ins = [stand_in(t) for t in leaves]
         results = forward(*stand_ins)
         pairs = [(o, g) for o, g in zip(results, flowing, strict=True) if o.requires_grad]

@@ -349,6 +349,6 @@ def copied(values: Any, how: Callable[[Tensor], Tensor] = torch.clone) -> Any:  
         return how(values)
     if isinstance(values, dict):
         return {name: copied(value, how) for name, value in values.items()}
-    if isinstance(values, list | tuple):
+    if isinstance(values, (list, tuple)):
         return type(values)(copied(value, how) for value in values)
     return values

@@ -262,6 +262,9 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
     """Return the calls that register the kernels of an operator."""
     declared = operator.operator
     name = literal(operator.name)
+    # Autograd, which a vjp uses, does not see through a batch.
+    is_vjp = operator.python is not None and operator.python.kind == "vjp"
+    has_rule = operator.role == "declared" and not isinstance(declared.vmap, str)
 
     def call(method: str, *items: str) -> str:
         return bracket(f"registrar.{method}(", [name, *items], ")", indent="    ")
@@ -271,15 +274,15 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
         if key or declared.reference is not None:
             yield call("functional_twin", f"of={literal(operator.operator.name)}", *key)
     elif operator.python is not None:
-        yield call("composite", python_function(operator, extracted))
+        rule = ["has_rule=True"] if is_vjp or has_rule else []
+        yield call("composite", python_function(operator, extracted), *rule)
     elif declared.reference is not None:
         yield call("reference", f"_reference.{extracted.name(declared.reference)}")
-    if operator.python is not None and operator.python.kind == "vjp":
-        # Autograd, which it uses, does not see through a batch.
+    if is_vjp:
         yield call("vmap_loop")
     if operator.role == "backward":
         return
-    if not isinstance(declared.vmap, str) and operator.role == "declared":
+    if has_rule:
         yield call("vmap", f"_reference.{extracted.name(declared.vmap)}")
     elif operator.python is None and operator.schema.arguments:
         if declared.vmap == "batch first" and operator.role == "declared":
