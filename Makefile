@@ -51,8 +51,13 @@ PYTHON ?= $(shell for p in python$(DEFAULT_PYTHON) python3; do \
 	$$p -c 'import sys; sys.exit("{}.{}".format(*sys.version_info) != "$(DEFAULT_PYTHON)")' 2>/dev/null \
 	  && { echo $$p; exit; }; done; echo python3)
 
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))' 2>/dev/null)
+ifeq ($(PYTHON_VERSION)$(wildcard .sources),)
+$(error PYTHON=$(PYTHON) does not run: `$(PYTHON) --version` says why. \
+  Give PYTHON= the path of an interpreter that runs; for one of pyenv's, `pyenv global` or PYENV_VERSION chooses its version)
+endif
+
 # The tree of another pair; empty for the default pair, and in such a tree itself.
-PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
 PAIR := $(TORCH)$(addprefix -npu-,$(TORCH_NPU))-python-$(PYTHON_VERSION)$(addprefix -,$(ARCH))
 ifneq ($(PAIR),$(DEFAULT_TORCH)-python-$(DEFAULT_PYTHON))
 TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -139,3 +140,21 @@ def test_an_emulated_pair_has_a_tree_and_a_row_of_its_own() -> None:
     row = "| 2.10.0, 2.10.0.post7 | 3.11, aarch64 | yes | yes | not run | no |  | not run |  |\n"
     assert row in text
     assert "qemu-user emulates another processor" in text
+
+
+def test_an_interpreter_that_does_not_run_is_said_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim = tmp_path / "python3.12"
+    shim.write_text("#!/bin/sh\necho 'pyenv: python3.12: command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    reason = matrix.find_reason_to_leave_out("2.10.0/3.12")
+    assert reason.startswith(f"{shim} does not run (pyenv: python3.12: command not found): put ")
+    assert "PYENV_VERSION" in reason
+    # Not in a pair's tree, which has an interpreter.
+    command = ["make", "-f", str(ROOT / "Makefile"), "--dry-run", "setup", "PYTHON=python3.12"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "PYTHON=python3.12 does not run" in done.stderr
+    assert matrix.find_reason_to_leave_out("2.10.0/3.99") == "there is no python3.99 on the PATH"

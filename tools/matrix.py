@@ -132,10 +132,28 @@ def find_reason_to_leave_out(pair: str) -> str:
     """Return what this machine lacks for a pair; an empty text if nothing."""
     parts = Parts.of(pair)
     python = f"python{parts.python}"
-    if shutil.which(python, path=os.environ["PATH"]) is None:
-        return f"there is no {python} on the PATH"
+    if reason := find_reason_not_to_run(python):
+        return reason
     missing = find_missing_packages() if parts.arch else []
     return f"apt-get install {' '.join(missing)} comes first" if missing else ""
+
+
+def find_reason_not_to_run(python: str) -> str:
+    """Return why an interpreter does not run, and what to do; an empty text if it does.
+
+    One on the PATH may be a script of pyenv, which fails if no version of that name is chosen.
+    """
+    found = shutil.which(python, path=os.environ["PATH"])
+    if found is None:
+        return f"there is no {python} on the PATH"
+    done = subprocess.run([found, "-c", ""], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    said = " ".join(done.stderr.split("\n\n")[0].split()) or f"it ends with {done.returncode}"
+    return (
+        f"{found} does not run ({said}): put an interpreter that runs first on the PATH; "
+        "for one of pyenv's, choose its version with `pyenv global` or PYENV_VERSION"
+    )
 
 
 def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
