@@ -101,8 +101,8 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         name="torch.get_float32_matmul_precision()",
-        read=torch.get_float32_matmul_precision,
-        write=torch.set_float32_matmul_precision,
+        read=of_torch.read_matmul_precision,
+        write=of_torch.write_matmul_precision,
         is_setting=True,
         is_expression=True,
     ),

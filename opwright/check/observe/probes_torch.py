@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "read_autocast",
     "read_cpu_generator",
     "read_current_device",
     "read_deterministic",
+    "read_matmul_precision",
     "read_npu_generators",
     "read_npu_seeds",
     "read_streams",
@@ -23,6 +26,7 @@ __all__ = [
     "write_current_device",
     "write_default_device",
     "write_deterministic",
+    "write_matmul_precision",
     "write_npu_generators",
     "write_streams",
 ]
@@ -59,6 +63,26 @@ def read_deterministic() -> tuple[bool, bool]:
 def write_deterministic(value: tuple[bool, bool]) -> None:
     """Ask for deterministic algorithms, or not."""
     torch.use_deterministic_algorithms(value[0], warn_only=value[1])
+
+
+def read_matmul_precision() -> str:
+    """Return how exact products of float32 matrices are."""
+    with quiet_about_tf32():
+        return torch.get_float32_matmul_precision()
+
+
+def write_matmul_precision(name: str) -> None:
+    """Set how exact products of float32 matrices are."""
+    with quiet_about_tf32():
+        torch.set_float32_matmul_precision(name)
+
+
+@contextmanager
+def quiet_about_tf32() -> Iterator[None]:
+    """Leave out what some releases of torch say to who asks: that other settings are to come."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
+        yield
 
 
 def write_default_device(device: torch.device) -> None:

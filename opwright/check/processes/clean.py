@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.check.observe.probes_torch import read_matmul_precision, write_matmul_precision
 from opwright.internals.dispatcher import (
     dispatch_tls_local_exclude_set,
     dispatch_tls_local_include_set,
@@ -140,7 +141,7 @@ STATES = (
     State(torch.get_default_dtype, torch.set_default_dtype),
     State(default_device, lambda _: torch.set_default_device(None)),
     State(torch.get_num_threads, torch.set_num_threads),
-    State(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    State(read_matmul_precision, write_matmul_precision),
     State(read_deterministic_modes, set_deterministic),
     State(torch.is_grad_enabled, torch.set_grad_enabled),
     State(torch.is_anomaly_enabled, torch.set_anomaly_enabled),
