@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
-    "draws_random_numbers",
-    "fills_its_results",
+    "copy_tensor",
+    "has_defined_results",
+    "is_random_operator",
     "map_tensors",
     "name_operator",
     "name_results",
@@ -25,7 +27,7 @@ __all__ = [
 ]
 
 # Operators that return memory as it is: their results cannot be compared.
-EMPTY = frozenset(
+UNDEFINED = frozenset(
     {
         "aten.empty",
         "aten.empty_like",
@@ -47,12 +49,12 @@ def name_operator(target: object) -> str:
     return f"higher_order.{name}" if getattr(target, "namespace", "") == "higher_order" else name
 
 
-def fills_its_results(target: object) -> bool:
+def has_defined_results(target: object) -> bool:
     """Return whether an operator computes all that it returns."""
-    return name_operator(target).rpartition(".")[0] not in EMPTY
+    return name_operator(target).rpartition(".")[0] not in UNDEFINED
 
 
-def draws_random_numbers(target: object) -> bool:
+def is_random_operator(target: object) -> bool:
     """Return whether results of an operator come from a generator."""
     return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
 
@@ -69,7 +71,7 @@ def name_tensors(
 
 
 def name_results(results: object) -> list[tuple[str, torch.Tensor]]:
-    """Return the tensors that a call has returned."""
+    """Return the tensors that a call has returned: `output`, or `output 0`, …."""
     several = isinstance(results, list | tuple)
     named = enumerate(results) if isinstance(results, list | tuple) else [(0, results)]
     return [
@@ -120,6 +122,11 @@ def tensors_in(name: str, value: object) -> Iterator[tuple[str, torch.Tensor]]:
             yield from tensors_in(f"{name}[{key!r}]", each)
 
 
+def copy_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy a tensor into memory of its own, without its history."""
+    return tensor.detach().clone()
+
+
 def map_tensors(function: Callable[[torch.Tensor], Any], value: Any) -> Any:  # noqa: ANN401 - any
     """Replace the tensors of a value, in lists, tuples and dicts as well."""
     if isinstance(value, torch.Tensor):
@@ -135,7 +142,7 @@ def map_tensors(function: Callable[[torch.Tensor], Any], value: Any) -> Any:  # 
 
 def write_call(target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Return a call in Python; its tensors are `t[0]`, `t[1]`, …."""
-    numbers = iter(range(10**9))
+    numbers = itertools.count()
     texts = [write_value(each, numbers) for each in args]
     texts += [f"{name}={write_value(each, numbers)}" for name, each in kwargs.items()]
     return f"{write_target(target)}({', '.join(texts)})"

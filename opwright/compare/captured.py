@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.compare.calls import (
-    draws_random_numbers,
-    fills_its_results,
+    copy_tensor,
+    has_defined_results,
+    is_random_operator,
     map_tensors,
     name_operator,
     name_results,
@@ -77,20 +78,20 @@ class CapturingMode(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
             operator=name_operator(func),
             source=find_source(),
             text=write_call(func, args, given),
-            is_random=draws_random_numbers(func),
+            is_random=is_random_operator(func),
         )
         self.calls.append(call)
         if self.copies:
             call.inputs = copy_all(name_tensors(func, args, given))
         returned = func(*args, **given)
-        if self.copies and fills_its_results(func):
+        if self.copies and has_defined_results(func):
             call.outputs = copy_all([*name_results(returned), *name_written(func, args, given)])
         return returned
 
 
 def copy_all(named: Named) -> Named:
     """Copy tensors."""
-    return [(name, tensor.detach().clone()) for name, tensor in named]
+    return [(name, copy_tensor(tensor)) for name, tensor in named]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -168,8 +169,8 @@ class CapturedStep:
 
 
 def copy_argument(tensor: torch.Tensor) -> torch.Tensor:
-    """Copy a tensor into memory of its own; the copy asks for a gradient where the tensor does."""
-    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+    """Copy a tensor; the copy asks for a gradient where the tensor does."""
+    return copy_tensor(tensor).requires_grad_(tensor.requires_grad)
 
 
 @torch.no_grad()

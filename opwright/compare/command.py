@@ -1,4 +1,4 @@
-"""`opwright compare`: the first operator that computes otherwise in a graph than in eager."""
+"""`opwright compare`: the first operator whose results in a graph differ from those in eager."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from opwright.command_line.output import Json, print_json
 from opwright.command_line.waiting import show_waiting
 from opwright.compare.errors import OtherArgumentsError, UnknownModeError
 from opwright.compare.judge import Run, Verdict, find_other_arguments, judge
-from opwright.compare.modes import EAGER, MODES, WHOLE, Mode
-from opwright.compare.modes import Run as RunName
+from opwright.compare.modes import EAGER, MODES, WHOLE, Mode, RunName
 from opwright.compare.processes import WHERE, Program, parse_command, run_program
-from opwright.compare.report import as_data, lines_of, title_lines
+from opwright.compare.report import as_data, lines_of, lines_of_title
 from opwright.compare.script import Script, write_script
 from opwright.twin.launch import launch_environment
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
@@ -62,7 +61,7 @@ def compare(
         runs = Runs(program, Path(folder), environment)
         eager = runs.run(EAGER, shows_output=True)
         if not as_json:
-            typer.echo("\n".join(title_lines(eager.record)))
+            typer.echo("\n".join(lines_of_title(eager.record)))
         verdicts: list[Verdict] = []
         scripts: dict[str, Script] = {}
         for each in modes:

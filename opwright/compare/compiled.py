@@ -1,8 +1,8 @@
-"""The step through a compiler of torch_npu, which each of its graphs is seen by.
+"""The step through a compiler of torch_npu, with the operators of each of its graphs.
 
 Each graph is compiled twice: as it is, and with the tensors of all nodes among its results. At each
 call both run on the same inputs, and each operator runs once more in eager mode, on the tensors
-that it had in the compiled graph. Differences so belong to one operator: none adds up.
+that it had in the compiled graph. So a difference belongs to one operator, and none adds up.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from torch.fx import GraphModule, Node, map_arg
 
 from opwright.check.observe.deviation import deviation
 from opwright.compare.calls import (
-    draws_random_numbers,
-    fills_its_results,
+    copy_tensor,
+    has_defined_results,
+    is_random_operator,
     map_tensors,
     name_operator,
     name_results,
@@ -33,7 +34,7 @@ from opwright.internals.graph_compilers import fake_mode_of, replace_compiler
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from opwright.compare.modes import Run
+    from opwright.compare.modes import RunName
     from opwright.compare.tensors import TensorFolder
 
 __all__ = ["CompiledStep"]
@@ -44,7 +45,7 @@ NPUGRAPH_EX = "npugraph_ex"
 class CompiledStep:
     """Runs a step that is compiled in a mode."""
 
-    def __init__(self, function: Callable[..., Any], run: Run, tensors: TensorFolder) -> None:
+    def __init__(self, function: Callable[..., Any], run: RunName, tensors: TensorFolder) -> None:
         self.tensors = tensors
         self.calls: list[OperatorCall] = []
         self.run = run
@@ -56,12 +57,12 @@ class CompiledStep:
         """Run the step; return its results, and the operators of all graphs that have run."""
         self.calls = []
         package = NPUGRAPH_EX if self.run == NPUGRAPH_EX else "torchair"
-        with replace_compiler(package, self.watch):
+        with replace_compiler(package, self.wrap):
             returned = self.compiled(*args, **kwargs)
         # The next replay would write into these results, which the program may hold.
         return map_tensors(torch.clone, returned), tuple(self.calls)
 
-    def watch(self, compiler: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(self, compiler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a compiler whose graphs write their operators."""
 
         def compile_graph(module: GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -70,7 +71,7 @@ class CompiledStep:
         return compile_graph
 
 
-def backend_of(run: Run) -> Callable[..., Any] | str:
+def backend_of(run: RunName) -> Callable[..., Any] | str:
     """Return the backend of a mode, with its usual options."""
     if run == NPUGRAPH_EX:
         return NPUGRAPH_EX
@@ -103,7 +104,7 @@ class WatchedGraph:
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401 - inputs and results of a graph
         """Run the graph; the step's record gets its operators."""
-        before = map_tensors(copy_of, list(args))
+        before = map_tensors(copy_tensor, list(args))
         returned = self.whole(*args)
         self.keep(before)
         found = list(self.tapped(*self.kept))
@@ -111,7 +112,7 @@ class WatchedGraph:
         self.step.calls += list(self.examine(before, taps))
         results = [*name_results(list(returned)), *name_results(list(args))]
         others = [*name_results(found[len(taps) :]), *name_results(self.kept)]
-        if not draws(self.module) and differ(results, others):
+        if not is_random_graph(self.module) and has_difference(results, others):
             first = find_first_prefix(self.module, taps, before, self.compile)
             if first is not None:
                 self.step.calls.append(self.describe_prefix(first, before, taps))
@@ -120,14 +121,14 @@ class WatchedGraph:
     def keep(self, before: list[Any]) -> None:
         """Copy inputs to where the tapped graph expects them."""
         if not self.kept:
-            self.kept = map_tensors(copy_of, before)
+            self.kept = map_tensors(copy_tensor, before)
             return
         for place, value in enumerate(before):
             kept = self.kept[place]
             if isinstance(value, torch.Tensor) and kept.shape == value.shape:
                 kept.copy_(value)
             else:
-                self.kept[place] = map_tensors(copy_of, value)
+                self.kept[place] = map_tensors(copy_tensor, value)
 
     def examine(self, before: list[Any], taps: dict[Node, Any]) -> Iterator[OperatorCall]:
         """Yield the operators with the tensors that they had, and what eager mode answers."""
@@ -137,13 +138,14 @@ class WatchedGraph:
             if node.op == "placeholder":
                 values[node] = next(given)
             elif node.op == "get_attr":
-                values[node] = getattr_of(self.module, str(node.target))
+                values[node] = find_attribute(self.module, str(node.target))
             elif node.op == "call_function":
                 if is_computing(node):
                     yield from self.examine_node(node, values, taps)
                 elif node not in taps:
                     values[node] = values[node.args[0]][node.args[1]]
-                values.update({node: taps[node]} if node in taps else {})
+                if node in taps:
+                    values[node] = taps[node]
 
     def examine_node(
         self, node: Node, values: dict[Node, Any], taps: dict[Node, Any]
@@ -154,7 +156,7 @@ class WatchedGraph:
         the tensor.
         """
         args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
-        own_args, own_kwargs = map_tensors(copy_of, (list(args), dict(kwargs)))
+        own_args, own_kwargs = map_tensors(copy_tensor, (list(args), dict(kwargs)))
         target: Any = node.target
         answered = target(*own_args, **own_kwargs)
         values[node] = answered
@@ -162,8 +164,8 @@ class WatchedGraph:
         if not pairs:
             return
         write = self.step.tensors.write
-        is_random = draws_random_numbers(target)
-        is_judged = fills_its_results(target) and not is_random
+        is_random = is_random_operator(target)
+        is_judged = has_defined_results(target) and not is_random
         yield OperatorCall(
             operator=name_operator(target),
             source=source_of(node),
@@ -184,7 +186,7 @@ class WatchedGraph:
     def describe_prefix(
         self, first: Prefix, before: list[Any], taps: dict[Node, Any]
     ) -> OperatorCall:
-        """Describe the shortest graph that answers otherwise than the graph with all results."""
+        """Describe the shortest graph that differs from the one that returns all tensors."""
         tensors = self.step.tensors
         names = [each.name for each in self.module.graph.nodes if each.op == "placeholder"]
         return OperatorCall(
@@ -204,11 +206,6 @@ class WatchedGraph:
         )
 
 
-def copy_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Copy a tensor, without its history."""
-    return tensor.detach().clone()
-
-
 def make_copy(module: GraphModule) -> GraphModule:
     """Return a graph that no compiler's pass changes."""
     graph = torch.fx.Graph()
@@ -216,8 +213,8 @@ def make_copy(module: GraphModule) -> GraphModule:
     return GraphModule(module, graph)
 
 
-def getattr_of(module: GraphModule, path: str) -> Any:  # noqa: ANN401 - a tensor, or a graph
-    """Return what a node `get_attr` stands for."""
+def find_attribute(module: GraphModule, path: str) -> Any:  # noqa: ANN401 - a tensor, or a graph
+    """Return the attribute of a module that a node `get_attr` stands for."""
     value: Any = module
     for name in path.split("."):
         value = getattr(value, name)
@@ -242,12 +239,14 @@ def pair_results(
                 yield f"output {place}", taps[user], answered[place]
 
 
-def draws(module: GraphModule) -> bool:
+def is_random_graph(module: GraphModule) -> bool:
     """Return whether a graph draws random numbers: two runs of it differ."""
-    return any(draws_random_numbers(node.target) for node in module.graph.nodes)
+    return any(is_random_operator(node.target) for node in module.graph.nodes)
 
 
-def differ(got: list[tuple[str, torch.Tensor]], want: list[tuple[str, torch.Tensor]]) -> bool:
+def has_difference(
+    got: list[tuple[str, torch.Tensor]], want: list[tuple[str, torch.Tensor]]
+) -> bool:
     """Return whether any two tensors differ by more than is allowed for their dtype."""
     return any(
         deviation(one, other, {}).is_wrong for (_, one), (_, other) in zip(got, want, strict=True)

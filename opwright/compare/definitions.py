@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright.compare.mark import set_wrapper
+from opwright.compare.mark import replace_steps
 from opwright.compare.program import run_file
 from opwright.compare.session import StepsDone
 
@@ -15,7 +16,7 @@ __all__ = ["load_definitions"]
 
 
 def load_definitions(file: str, *, step: str) -> None:
-    """Run a program as far as the first call of its step.
+    """Run a program as far as the first call of its step; it stays the main module.
 
     Parameters
     ----------
@@ -29,11 +30,8 @@ def load_definitions(file: str, *, step: str) -> None:
         del function
         return stop
 
-    set_wrapper(wrap)
-    try:
+    with replace_steps(wrap), suppress(StepsDone):
         run_file(file, step)
-    except StepsDone:
-        return
 
 
 def stop(*args: object, **kwargs: object) -> NoReturn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.compare.calls import (
-    draws_random_numbers,
-    fills_its_results,
+    has_defined_results,
+    is_random_operator,
     name_operator,
     name_results,
     name_tensors,
@@ -59,8 +59,8 @@ class EagerRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch
                 source=source,
                 text=text,
                 inputs=inputs,
-                outputs=self.tensors.write_all(found) if fills_its_results(func) else (),
-                is_random=draws_random_numbers(func),
+                outputs=self.tensors.write_all(found) if has_defined_results(func) else (),
+                is_random=is_random_operator(func),
             )
         )
         return returned

@@ -1,24 +1,30 @@
-"""The decorator that marks a program's step. It imports nothing, and does nothing by itself."""
+"""The decorator that marks a program's step. It imports no torch, and does nothing by itself."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
-__all__ = ["set_wrapper", "step"]
+__all__ = ["replace_steps", "step"]
 
 # Set by the process of `opwright compare` that runs the program.
 wrapper: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
 
-def set_wrapper(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Let `step` return what `wrap` makes of a function, for the rest of the process."""
+@contextmanager
+def replace_steps(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Let `step` return what `wrap` makes of a function."""
     global wrapper  # noqa: PLW0603 - the program applies the decorator, and cannot be given it
-    wrapper = wrap
+    outer, wrapper = wrapper, wrap
+    try:
+        yield
+    finally:
+        wrapper = outer
 
 
 def step(function: Function) -> Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-__all__ = ["COMPILED", "EAGER", "MODES", "WHOLE", "Mode", "Run", "is_compiled"]
+__all__ = ["COMPILED", "EAGER", "MODES", "WHOLE", "Mode", "RunName", "is_compiled"]
 
 # captured         torch.npu.graph, replayed with the arguments of each call
 # max-autotune     TorchAir: the graph is converted for the graph engine
@@ -15,14 +15,14 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 # captured-whole   captured without copies of the operators' tensors: memory is reused as it is for
 #                  a user
-Run: TypeAlias = Literal[
+RunName: TypeAlias = Literal[
     "eager", "captured", "captured-whole", "max-autotune", "reduce-overhead", "npugraph_ex"
 ]
-EAGER: Run = "eager"
-WHOLE: Run = "captured-whole"
-COMPILED: frozenset[Run] = frozenset({"max-autotune", "reduce-overhead", "npugraph_ex"})
+EAGER: RunName = "eager"
+WHOLE: RunName = "captured-whole"
+COMPILED: frozenset[RunName] = frozenset({"max-autotune", "reduce-overhead", "npugraph_ex"})
 
 
-def is_compiled(run: Run) -> bool:
+def is_compiled(run: RunName) -> bool:
     """Return whether the step goes through torch.compile."""
     return run in COMPILED

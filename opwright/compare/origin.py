@@ -11,12 +11,13 @@ from opwright.graph_report.compiled.fx import source_text
 from opwright.graph_report.compiled.observe import walk_outward
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
-__all__ = ["find_source", "write_function"]
+__all__ = ["find_source", "write_place"]
 
 # Packages between the program and an operator.
-PASSED_ON = ("torch", "torch_npu", "torchair", "opwright")
+LIBRARIES = ("torch", "torch_npu", "torchair", "opwright")
 
 
 def find_source() -> str:
@@ -33,10 +34,10 @@ def find_source() -> str:
 
 
 def find_own_line(innermost: FrameType | None) -> str:
-    """Return the innermost line of a stack that is not of a package in between."""
+    """Return the innermost line of a stack that is not of a library; empty if there is none."""
     for frame in walk_outward(innermost):
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package in PASSED_ON:
+        if package in LIBRARIES:
             continue
         file, line = frame.f_code.co_filename, frame.f_lineno
         code = linecache.getline(file, line)
@@ -45,6 +46,7 @@ def find_own_line(innermost: FrameType | None) -> str:
     return ""
 
 
-def write_function(file: str, line: int, name: str) -> str:
-    """Name the place of a function."""
-    return f"{file}:{line} {name}"
+def write_place(function: Callable[..., object]) -> str:
+    """Return where a function is, as in `/a/step.py:7 step`; empty if it has no code in Python."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno} {code.co_name}"

@@ -1,6 +1,6 @@
-"""The shortest beginning of a graph in which a compiler answers otherwise.
+"""The shortest beginning of a graph that a compiler gives other results for.
 
-A compiler that computes in memory that it takes to be free does so only where nobody uses a value
+A compiler that computes in memory which it takes to be free does so only where nobody uses a value
 afterwards. A graph that returns all of its tensors shows nothing of that. Here the graph is cut
 behind an operator and returns what the rest would have used.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opwright.check.observe.deviation import deviation
-from opwright.compare.calls import map_tensors
+from opwright.compare.calls import copy_tensor, map_tensors
 from opwright.compare.taps import is_computing, make_prefix
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def find_first_prefix(
     """
     nodes = [node for node in module.graph.nodes if is_computing(node)]
 
-    def run(last: Node) -> Prefix:
+    def try_prefix(last: Node) -> Prefix:
         prefix, returned = make_prefix(module, last)
-        given = map_tensors(lambda each: each.detach().clone(), inputs)
+        given = map_tensors(copy_tensor, inputs)
         got = tuple(compile_graph(prefix)(*given))
         return Prefix(
             last=last,
@@ -76,7 +76,7 @@ def find_first_prefix(
     low, high, found = 0, len(nodes) - 1, None
     while low <= high:
         middle = (low + high) // 2
-        tried = run(nodes[middle])
+        tried = try_prefix(nodes[middle])
         if tried.is_wrong:
             found, high = tried, middle - 1
         else:

@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.compare.errors import CommandError, FailedProgramError, NoStepError
-from opwright.compare.record import read_record
+from opwright.compare.record import NO_STEP, read_record
 from opwright.twin.launch import CommandNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from opwright.compare.modes import Run
+    from opwright.compare.modes import RunName
     from opwright.compare.record import Record
 
 __all__ = ["Program", "parse_command", "run_program"]
 
 WHERE = "opwright compare"
 MODULE = "opwright.compare.program"
-NO_STEP = 3  # what that module exits with if the program has no step
-LAST_LINES = 20  # of what a program has printed, where it fails
+LAST_LINES = 20  # of the output of a program that fails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,12 @@ def parse_command(command: Sequence[str], step: str, calls: int) -> Program:
 
 
 def run_program(
-    program: Program, run: Run, folder: Path, environment: Mapping[str, str], *, shows_output: bool
+    program: Program,
+    run: RunName,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    shows_output: bool,
 ) -> Record:
     """Run the program in a mode; return the record of its run.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import random
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
@@ -19,40 +20,43 @@ import numpy as np
 import torch
 import torch_npu  # noqa: F401 - a step for the NPU needs it, whether its program says so or not
 
-from opwright.compare.mark import set_wrapper
+from opwright.compare.mark import replace_steps
+from opwright.compare.record import NO_STEP
 from opwright.compare.session import Session, StepsDone
 
 if TYPE_CHECKING:
-    from opwright.compare.modes import Run
+    from opwright.compare.modes import RunName
 
-__all__ = ["NO_STEP", "find_functions", "mark_function", "run_file"]
+__all__ = ["run_file"]
 
-NO_STEP = 3  # the exit code of a program that has no step, or never calls it
-INPUTS = "inputs"
+INPUTS = "inputs"  # a function that returns the arguments of a step which nobody calls
 
 
 def main(folder: str, run: str, calls: str, step: str, file: str, *arguments: str) -> int:
-    """Run the program; return the exit code."""
-    session = Session(cast("Run", run), Path(folder), int(calls))
+    """Run the program as a command line says it; return the exit code."""
+    session = Session(cast("RunName", run), Path(folder), int(calls))
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the generator that programs use without one of their own
-    set_wrapper(session.wrap)
     sys.argv = [file, *arguments]
-    try:
+    with replace_steps(session.wrap), suppress(StepsDone):
         namespace = run_file(file, step)
         make_inputs = namespace.get(INPUTS)
         if session.step is not None and session.last is None and callable(make_inputs):
             session.step(*make_inputs())
         session.repeat()
-    except StepsDone:
-        pass
     session.write()
     return 0 if session.calls or session.failure else NO_STEP
 
 
 def run_file(file: str, step: str) -> dict[str, object]:
-    """Run a file as the main module; return its names."""
+    """Run a file as the main module, which it stays in this process; return its names.
+
+    Parameters
+    ----------
+    step
+        The function that is the step unless one is marked, as in `step` or `Model.forward`.
+    """
     path = Path(file).resolve()
     tree = ast.parse(path.read_bytes(), filename=str(path))
     mark_function(tree, step)
@@ -64,8 +68,8 @@ def run_file(file: str, step: str) -> dict[str, object]:
     return module.__dict__
 
 
-def mark_function(tree: ast.Module, name: str) -> bool:
-    """Give the decorator of a step to a function; return whether it is there.
+def mark_function(tree: ast.Module, name: str) -> None:
+    """Give the decorator of a step to a function, if it is there.
 
     Parameters
     ----------
@@ -78,8 +82,7 @@ def mark_function(tree: ast.Module, name: str) -> bool:
             for each in ast.walk(mark):
                 ast.copy_location(each, node)
             node.decorator_list.append(mark)  # next to the function: others decorate its result
-            return True
-    return False
+            return
 
 
 def find_functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:

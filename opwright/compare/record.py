@@ -14,9 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Failure", "OperatorCall", "Record", "StepCall", "Value", "read_record", "write_record"]
+__all__ = [
+    "NO_STEP",
+    "Failure",
+    "OperatorCall",
+    "Record",
+    "StepCall",
+    "Value",
+    "read_record",
+    "write_record",
+]
 
 FILE = "record.json"
+NO_STEP = 3  # the exit code of a process whose program has no step, or never calls it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from opwright.compare.record import OperatorCall, Record
     from opwright.compare.script import Script
 
-__all__ = ["as_data", "lines_of", "title_lines"]
+__all__ = ["as_data", "lines_of", "lines_of_title"]
 
 LONGEST = 300  # characters of an error or a call
-MOST_RANDOM = 3
+MOST_RANDOM = 3  # operators that are named
+WIDTH = 16  # of the column of modes
 # The meaning of a difference, by kind.
 MEANING: Mapping[Kind, str] = {
     "operator": "its inputs agree with eager, its results do not",
@@ -35,35 +36,34 @@ MEANING: Mapping[Kind, str] = {
 }
 
 
-def title_lines(eager: Record) -> Iterator[str]:
+def lines_of_title(eager: Record) -> Iterator[str]:
     """Yield the lines about the step."""
     calls = len(eager.calls)
     counts = sorted({len(call.operators) for call in eager.calls})
-    numbers = " to ".join(str(each) for each in {counts[0]: 0, counts[-1]: 0})
+    numbers = " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1])))
     yield f"step {eager.step}: {write_count(calls, 'call')}, of {numbers} operators in eager"
 
 
 def lines_of(verdict: Verdict, script: Script | None) -> Iterator[str]:
     """Yield the lines about a mode."""
-    width = 16
     if verdict.failure is not None:
         failure = verdict.failure
-        yield f"  {verdict.mode:{width}}cannot run call {failure.call} of the step"
+        yield f"  {verdict.mode:{WIDTH}}cannot run call {failure.call} of the step"
         if failure.operator:
-            yield field("operator", failure.operator)
+            yield write_field("operator", failure.operator)
         if failure.source:
-            yield field("source", failure.source)
-        yield field("error", clip(failure.text.replace("\n", " "), LONGEST))
+            yield write_field("source", failure.source)
+        yield write_field("error", clip(failure.text.replace("\n", " "), LONGEST))
     elif verdict.difference is not None:
         yield from lines_of_difference(verdict, verdict.difference, script)
     else:
         yield (
-            f"  {verdict.mode:{width}}agrees: {verdict.compared} operators in "
+            f"  {verdict.mode:{WIDTH}}agrees: {verdict.compared} operators in "
             f"{write_count(verdict.calls, 'call')}, largest difference {verdict.largest:.3g}"
         )
     if verdict.drawn and verdict.mode != "captured":
         shown = "; ".join(first_of(verdict.drawn, MOST_RANDOM))
-        yield field("random", f"{shown}: neither they nor the step's results are compared")
+        yield write_field("random", f"{shown}: neither they nor the step's results are compared")
 
 
 def lines_of_difference(
@@ -71,29 +71,29 @@ def lines_of_difference(
 ) -> Iterator[str]:
     """Yield the lines about a mode that differs."""
     place = f", operator {difference.number} of {difference.count}" if difference.number else ""
-    yield f"  {verdict.mode:16}differs in call {difference.call}{place}"
+    yield f"  {verdict.mode:{WIDTH}}differs in call {difference.call}{place}"
     operator = difference.operator
     if operator is not None:
-        yield field("operator", operator.operator)
-        yield field("source", operator.source or "none")
+        yield write_field("operator", operator.operator)
+        yield write_field("source", operator.source or "none")
         yield from lines_of_call(operator, difference.eager)
-    yield field("differs", " ".join(filter(None, (difference.name, difference.text))))
-    yield field("meaning", MEANING[difference.kind])
+    yield write_field("differs", " ".join(filter(None, (difference.name, difference.text))))
+    yield write_field("meaning", MEANING[difference.kind])
     if script is not None:
         says = "shows it alone" if script.shows_it else "alone they agree: it takes the whole step"
-        yield field("script", f"{script.file}: {says}")
+        yield write_field("script", f"{script.file}: {says}")
 
 
 def lines_of_call(operator: OperatorCall, eager: OperatorCall | None) -> Iterator[str]:
     """Yield the call of an operator and its inputs."""
-    yield field("call", clip(operator.text, LONGEST))
+    yield write_field("call", clip(operator.text, LONGEST))
     if eager is not None and eager.text != operator.text:
-        yield field("in eager", clip(eager.text, LONGEST))
+        yield write_field("in eager", clip(eager.text, LONGEST))
     for place, each in enumerate(operator.inputs):
-        yield field("inputs" if not place else "", f"t[{place}] {each.name} {each}")
+        yield write_field("inputs" if not place else "", f"t[{place}] {each.name} {each}")
 
 
-def field(name: str, text: str) -> str:
+def write_field(name: str, text: str) -> str:
     """Return a line below a mode."""
     return f"      {name:10}{text}"
 

@@ -22,10 +22,43 @@ if TYPE_CHECKING:
 
 __all__ = ["Script", "write_script"]
 
-SHOWN = ("operator", "constant", "prefix")  # the kinds of differences that an operator has alone
+ALONE = ("operator", "constant", "prefix")  # the kinds of differences that an operator has alone
 # Namespaces that torch and torch_npu register themselves.
-KNOWN = frozenset({"aten", "prims", "npu", "higher_order", "quantized", "c10d", "air"})
+BUILT_IN = frozenset({"aten", "prims", "npu", "higher_order", "quantized", "c10d", "air"})
 LIMIT = 600  # seconds for a script, which takes some to import torch_npu
+
+IMPORTS = """\
+from pathlib import Path
+
+import torch
+import torch_npu"""
+TORCHAIR = """\
+import torchair
+
+config = torchair.CompilerConfig()
+config.mode = {!r}
+backend = torchair.get_npu_backend(compiler_config=config)"""
+BACKENDS = {
+    "max-autotune": TORCHAIR.format("max-autotune"),
+    "reduce-overhead": TORCHAIR.format("reduce-overhead"),
+    "npugraph_ex": "\nbackend = 'npugraph_ex'",
+}
+INPUTS = """\
+saved = torch.load(Path(__file__).with_suffix('.pt'))
+t = [tensor.to(device) for tensor, device in saved]"""
+COMPILED = """\
+with torch.no_grad():
+    want = operator(*(each.clone() for each in t))
+    compiled = torch.compile(operator, backend=backend, dynamic=False)
+    got = compiled(*(each.clone() for each in t))"""
+CAPTURED = """\
+want = eager(*(each.clone() for each in t))
+kept = [each.clone() for each in t]
+operator(*(each.clone() for each in t))  # whatever is made at a first call
+graph = torch.npu.NPUGraph()
+with torch.npu.graph(graph):
+    got = operator(*kept)
+graph.replay()"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,22 +84,30 @@ def write_script(
 ) -> Script | None:
     """Write the script for the first difference of a mode and run it; None if none can show it."""
     difference = verdict.difference
-    if difference is None or difference.operator is None or difference.kind not in SHOWN:
+    if difference is None or difference.operator is None or difference.kind not in ALONE:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{verdict.mode}.py"
     inputs = [load(got, each) for each in difference.operator.inputs]
     torch.save(inputs, file.with_suffix(".pt"))
     file.write_text("\n".join(lines_of(verdict, difference, program)) + "\n", encoding="utf-8")
-    done = subprocess.run(
-        [program.python[0], str(file)],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    return Script(file=str(file), shows_it="AssertionError" in done.stderr and done.returncode == 1)
+    return Script(file=str(file), shows_it=fails_an_assertion(program.python[0], file, environment))
+
+
+def fails_an_assertion(python: str, file: Path, environment: Mapping[str, str]) -> bool:
+    """Run a script; return whether an assertion of it fails. One that takes too long is ended."""
+    try:
+        done = subprocess.run(
+            [python, str(file)],
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return "AssertionError" in done.stderr and done.returncode == 1
 
 
 def load(run: Run, value: Value) -> tuple[torch.Tensor, str]:
@@ -78,7 +119,7 @@ def lines_of(verdict: Verdict, difference: Difference, program: Program) -> Iter
     """Yield the lines of a script."""
     operator = difference.operator
     assert operator is not None
-    yield f'"""{verdict.mode} answers otherwise than eager: {operator.operator}.'
+    yield f'"""{verdict.mode} gives other results than eager: {operator.operator}.'
     yield ""
     yield f"source: {operator.source or 'none'}"
     yield f"differs: {difference.name} {difference.text}"
@@ -86,45 +127,28 @@ def lines_of(verdict: Verdict, difference: Difference, program: Program) -> Iter
     yield f"    opwright run -- python {verdict.mode}.py"
     yield '"""'
     yield ""
-    yield "from pathlib import Path"
+    yield IMPORTS
+    if verdict.mode in BACKENDS:
+        yield BACKENDS[verdict.mode]
     yield ""
-    yield "import torch"
-    yield "import torch_npu"
-    yield from lines_of_import(verdict)
-    yield ""
-    if operator.operator.partition(".")[0] not in KNOWN:
+    if operator.operator.partition(".")[0] not in BUILT_IN:
         yield "from opwright.compare.definitions import load_definitions"
         yield ""
         yield f"# It registers {operator.operator}; its step is not run."
         yield f"load_definitions({str(program.file.resolve())!r}, step={program.step!r})"
         yield ""
-    yield "saved = torch.load(Path(__file__).with_suffix('.pt'))"
-    yield "t = [tensor.to(device) for tensor, device in saved]"
-    yield ""
-    yield ""
-    body = lines_of_graph(operator) if operator.graph else lines_of_operator("operator", operator)
-    yield from body
-    yield ""
-    yield ""
-    is_compiled_mode = is_compiled(verdict.mode)
-    yield from lines_of_compiled() if is_compiled_mode else lines_of_captured(difference.eager)
+    yield INPUTS
+    yield from ("", "")
+    yield from (
+        lines_of_graph(operator) if operator.graph else lines_of_operator("operator", operator)
+    )
+    yield from ("", "")
+    if not is_compiled(verdict.mode) and difference.eager is not None:
+        yield from lines_of_operator("eager", difference.eager)
+        yield from ("", "")
+    yield COMPILED if is_compiled(verdict.mode) else CAPTURED
     yield "torch.testing.assert_close(got, want, equal_nan=True)"
     yield f"print('{verdict.mode} agrees with eager')"
-
-
-def lines_of_import(verdict: Verdict) -> Iterator[str]:
-    """Yield what makes the backend of a compiled mode."""
-    if verdict.mode == "captured":
-        return
-    if verdict.mode == "npugraph_ex":
-        yield ""
-        yield "backend = 'npugraph_ex'"
-        return
-    yield "import torchair"
-    yield ""
-    yield "config = torchair.CompilerConfig()"
-    yield f"config.mode = {verdict.mode!r}"
-    yield "backend = torchair.get_npu_backend(compiler_config=config)"
 
 
 def lines_of_operator(name: str, operator: OperatorCall) -> Iterator[str]:
@@ -146,26 +170,3 @@ def lines_of_graph(operator: OperatorCall) -> Iterator[str]:
     yield ""
     code = textwrap.dedent(operator.graph).strip().replace("def forward(self, ", "def operator(")
     yield from code.splitlines()
-
-
-def lines_of_compiled() -> Iterator[str]:
-    """Yield the comparison of a compiled mode."""
-    yield "with torch.no_grad():"
-    yield "    want = operator(*(each.clone() for each in t))"
-    yield "    compiled = torch.compile(operator, backend=backend, dynamic=False)"
-    yield "    got = compiled(*(each.clone() for each in t))"
-
-
-def lines_of_captured(eager: OperatorCall | None) -> Iterator[str]:
-    """Yield the comparison of a captured graph."""
-    if eager is not None:
-        yield from lines_of_operator("eager", eager)
-        yield ""
-        yield ""
-    yield "want = eager(*(each.clone() for each in t))"
-    yield "kept = [each.clone() for each in t]"
-    yield "operator(*(each.clone() for each in t))  # whatever is made at a first call"
-    yield "graph = torch.npu.NPUGraph()"
-    yield "with torch.npu.graph(graph):"
-    yield "    got = operator(*kept)"
-    yield "graph.replay()"

@@ -1,4 +1,4 @@
-"""The calls of a program's step: how each one runs, and the record of it."""
+"""The calls of a program's step: the mode that each one runs in, and the record of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from opwright.compare.calls import map_tensors, tensors_in
 from opwright.compare.captured import CapturedStep
 from opwright.compare.compiled import CompiledStep
 from opwright.compare.eager import EagerRecorder
-from opwright.compare.modes import WHOLE, is_compiled
+from opwright.compare.modes import EAGER, WHOLE, is_compiled
+from opwright.compare.origin import write_place
 from opwright.compare.record import Failure, Record, StepCall, write_record
 from opwright.compare.tensors import TensorFolder
 from opwright.graph_report.compiled.fx import source_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from opwright.compare.modes import Run
+    from opwright.compare.modes import RunName
     from opwright.compare.record import OperatorCall
 
 __all__ = ["Session", "StepsDone"]
@@ -34,11 +35,11 @@ RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
 
 
 class StepsDone(BaseException):
-    """The program has called its step as often as is compared, and need not go on."""
+    """Ends a program whose step has been called often enough; no `except Exception` catches it."""
 
 
-class Way(Protocol):
-    """A way to run the step: its results, and its operators."""
+class StepRunner(Protocol):
+    """Runs a call of the step in a mode; returns its results, and its operators."""
 
     def __call__(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -62,7 +63,7 @@ class EagerStep:
 
 
 class Session:
-    """A run of a program, whose step runs in one way.
+    """A run of a program, whose step runs in one mode.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Session:
         How many calls of the step are compared.
     """
 
-    def __init__(self, run: Run, folder: Path, wanted: int) -> None:
+    def __init__(self, run: RunName, folder: Path, wanted: int) -> None:
         self.run = run
         self.folder = folder
         self.wanted = wanted
@@ -90,7 +91,7 @@ class Session:
             return function  # the first one that is marked is the step
         self.function = function
         eager = EagerStep(function, self.tensors)
-        way = self.make_way(function)
+        runner = self.make_runner(function)
 
         @wraps(function)
         def call_step(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the program's own
@@ -100,22 +101,22 @@ class Session:
             try:
                 # A program warms up before it captures: what is made at the first call stays.
                 is_warmed_up = bool(self.calls) or is_compiled(self.run)
-                return self.call(way if is_warmed_up else eager, args, kwargs)
+                return self.call(runner if is_warmed_up else eager, args, kwargs)
             finally:
                 self.is_inside = False
 
         self.step = call_step
         return call_step
 
-    def make_way(self, function: Callable[..., Any]) -> Way:
+    def make_runner(self, function: Callable[..., Any]) -> StepRunner:
         """Return how the step runs, from the second call on at the latest."""
         if is_compiled(self.run):
             return CompiledStep(function, self.run, self.tensors)
-        if self.run == "eager":
+        if self.run == EAGER:
             return EagerStep(function, self.tensors)
         return CapturedStep(function, None if self.run == WHOLE else self.tensors)
 
-    def call(self, way: Way, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401 - the step's results
+    def call(self, runner: StepRunner, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401 - the step's results
         """Run a call of the step and note it.
 
         Raises
@@ -127,12 +128,12 @@ class Session:
         arguments = self.tensors.write_all(tensors_in("argument", (args, kwargs)))
         seed(number)
         try:
-            returned, operators = way(args, kwargs)
+            returned, operators = runner(args, kwargs)
             torch.npu.synchronize()  # type: ignore[attr-defined] # torch_npu adds it
-        except Exception as error:
-            if isinstance(way, EagerStep):
+        except Exception as error:  # of the step, a capture or a compiler: it is the result
+            if isinstance(runner, EagerStep):
                 raise
-            self.failure = describe_failure(error, number, way)
+            self.failure = describe_failure(error, number, runner)
             raise StepsDone from error
         seed(number)  # what the program draws next does not depend on what the step has drawn
         results = [
@@ -151,12 +152,12 @@ class Session:
         return returned
 
     def repeat(self) -> None:
-        """Call the step with the last arguments in another order, until it was called often enough.
+        """Call the step again with the last arguments, whose elements move; never returns then.
 
         Raises
         ------
         StepsDone
-            It was.
+            The step has been called often enough. Nothing is raised if it was never called.
         """
         while self.step is not None and self.last is not None:
             args, kwargs = map_tensors(move_elements, self.last)
@@ -164,13 +165,12 @@ class Session:
 
     def write(self) -> None:
         """Write the record."""
-        code = self.function.__code__ if self.function is not None else None
-        place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno} {code.co_name}"
-        write_record(self.folder, Record(step=place, calls=tuple(self.calls), failure=self.failure))
+        step = "" if self.function is None else write_place(self.function)
+        write_record(self.folder, Record(step=step, calls=tuple(self.calls), failure=self.failure))
 
 
 def seed(number: int) -> None:
-    """Seed all generators that a program may use without a seed of its own."""
+    """Seed the generators of torch and of Python, which a step may draw from without a seed."""
     torch.manual_seed(number)
     random.seed(number)
 
@@ -210,29 +210,30 @@ def enumerate_names(function: Callable[..., Any] | None) -> Iterator[tuple[str, 
             yield name, function.__globals__[name]
 
 
-def describe_failure(error: Exception, number: int, way: Way) -> Failure:
+def describe_failure(error: Exception, number: int, runner: StepRunner) -> Failure:
     """Describe why a mode cannot run the step."""
     text = f"{type(error).__name__}: {error}"
-    last = way.mode.calls[-1] if isinstance(way, CapturedStep) and way.mode.calls else None
+    calls = runner.mode.calls if isinstance(runner, CapturedStep) else []
+    last = calls[-1] if calls else None
     if last is not None:
         return Failure(
-            call=number, text=first_line(text), operator=last.operator, source=last.source
+            call=number, text=take_first_line(text), operator=last.operator, source=last.source
         )
     executed, traced = EXECUTED.search(text), text.rpartition(TRACED)[2]
     return Failure(
         call=number,
-        text=innermost_error(text),
+        text=find_innermost_error(text),
         operator="" if executed is None else executed[1],
         source=source_text(traced) if traced != text else "",
     )
 
 
-def first_line(text: str) -> str:
+def take_first_line(text: str) -> str:
     """Return the first line of an error; CANN's own follow it."""
     return text.strip().partition("\n")[0]
 
 
-def innermost_error(text: str) -> str:
+def find_innermost_error(text: str) -> str:
     """Return the error that compilers have wrapped, as the last traceback in a text names it."""
     found = RAISED.findall(text)
-    return str(found[-1]) if found else first_line(text)
+    return str(found[-1]) if found else take_first_line(text)

@@ -1,4 +1,4 @@
-"""Graphs that return what is inside of another graph."""
+"""Graphs that return the values inside of another graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.fx import Graph, GraphModule, Node
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["find_returned", "is_computing", "make_prefix", "make_tapped", "tensors_of"]
+__all__ = ["is_computing", "make_prefix", "make_tapped", "tensors_of"]
 
 
 def is_computing(node: Node) -> bool:
