@@ -1,4 +1,4 @@
-"""The compilers of TorchAir and npugraph_ex: what they are given comes from AOTAutograd.
+"""The compilers of TorchAir and npugraph_ex, to which AOTAutograd passes each graph.
 
 Their backends ask `get_compiler` for the function that compiles one graph of ATen operators. It is
 published, and takes a graph; no option says which graphs a backend compiles.

@@ -13,7 +13,9 @@ OF_STREAMS = 0  # the reports about streams, events and memory; the others are a
 
 
 def follow(begun: Callable[[int], object], ended: Callable[[int], object]) -> None:
-    """Call functions with the address of each tensor's memory, from now on.
+    """Call functions with the address of each tensor's memory, until the process ends.
+
+    torch_npu cannot take a callback back.
 
     Parameters
     ----------

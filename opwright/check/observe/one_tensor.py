@@ -1,4 +1,4 @@
-"""One tensor for two arguments, one of which the operator writes, beside the reference."""
+"""One tensor given for two arguments, one of which the operator writes, against the reference."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Clash:
 def find_clash(context: RowContext, sample: Sample) -> Clash | None:
     """Return what is wrong where a written tensor is given for another argument as well.
 
-    Where the reference computes something else for it than for a copy, nothing says what is right;
-    and an operator may refuse it. Samples that are wrong with a copy as well show nothing, either.
+    None if nothing is. Nothing says what is right where the reference gives another result than for
+    a copy, an operator may refuse the call, and a sample that is wrong with a copy shows nothing.
     """
-    for written, read in pairs(context, sample):
-        want = expected(context, sample, written, read)
-        if want is None or not agrees(context, sample, read, want, copied_from=written):
+    for written, read in find_pairs(context, sample):
+        want = compute_expected(context, sample, written, read)
+        if want is None or not is_right_with_copy(context, sample, read, want, copied_from=written):
             continue
         values = context.arguments(sample)
         values[read] = values[written]
@@ -65,7 +65,7 @@ def find_clash(context: RowContext, sample: Sample) -> Clash | None:
     return None
 
 
-def pairs(context: RowContext, sample: Sample) -> Iterator[tuple[str, str]]:
+def find_pairs(context: RowContext, sample: Sample) -> Iterator[tuple[str, str]]:
     """Yield a written argument and one that is read, where one tensor can be both."""
     values = context.arguments(sample, "cpu")
     for one in context.subject.schema.mutated:
@@ -81,7 +81,7 @@ def pairs(context: RowContext, sample: Sample) -> Iterator[tuple[str, str]]:
                 yield one.name, other.name
 
 
-def expected(
+def compute_expected(
     context: RowContext, sample: Sample, written: str, read: str
 ) -> dict[str, torch.Tensor] | None:
     """Return what the reference computes; None if that depends on whether it is one tensor."""
@@ -97,7 +97,7 @@ def expected(
     return results[1] if is_same else None
 
 
-def agrees(
+def is_right_with_copy(
     context: RowContext,
     sample: Sample,
     read: str,
@@ -105,7 +105,7 @@ def agrees(
     *,
     copied_from: str,
 ) -> bool:
-    """Return whether the operator computes with a copy what the reference does."""
+    """Return whether the operator agrees with the reference if it is given a copy."""
     values = context.arguments(sample)
     values[read] = values[copied_from].clone()
     given: Values = context.arguments(sample, "cpu")

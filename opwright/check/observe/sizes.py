@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Schema
     from opwright.kit.live.arguments import Values
 
-__all__ = ["has_no_special_size", "other_sizes", "special_axes"]
+__all__ = ["find_special_axes", "has_no_special_size", "other_sizes"]
 
 SPECIAL = (0, 1)  # sizes for which a graph is made anew
 
@@ -154,8 +154,8 @@ def form_sizes(context: RowContext, sample: Sample) -> tuple[int, ...]:
     return tuple(size for _, size in sizes_of(context.subject.schema, values))
 
 
-def special_axes(tensors: Mapping[str, torch.Tensor]) -> frozenset[tuple[str, int, int]]:
-    """Return the axes of size 0 or 1: the tensor, the axis, the size. A graph is one for these."""
+def find_special_axes(tensors: Mapping[str, torch.Tensor]) -> frozenset[tuple[str, int, int]]:
+    """Return the axes of size 0 or 1, which a graph is made for: the tensor, the axis, the size."""
     return frozenset(
         (name, axis, size)
         for name, tensor in tensors.items()

@@ -1,4 +1,4 @@
-"""Which kinds of faults usually follow from which others: one mistake shows in several rows.
+"""Kinds of faults that usually follow from others: one mistake shows in several rows.
 
 A fault of a kind that is named here as a consequence is reported beneath its cause, where the same
 operator has both. Nothing is left out: if it is a fault of its own, it is reported as one as soon

@@ -63,10 +63,10 @@ def count_not_applicable(record: Record) -> list[tuple[str, list[str], int]]:
 
 
 def count_blocked(record: Record) -> list[tuple[str, str, list[str], int]]:
-    """Return what blocks cells of an operator: what they say, who reports it, rows, how many cells.
+    """Return what blocks cells of an operator: the reason, who reports it, rows, how many cells.
 
-    It is reported by the first failure of the operator that is an exception or the end of a
-    process, as row/kind; by "" if there is none, and then the cells are failures themselves.
+    The first failure of the operator that is an exception or the end of a process reports it, as
+    row/kind; if there is none that is "", and the cells are failures themselves.
     """
     rows: dict[tuple[str, str], list[str]] = {}
     count: Counter[tuple[str, str]] = Counter()

@@ -1,6 +1,6 @@
 """Failures of a run as they are reported: each fault once, with the columns that show it.
 
-What follows from a fault of the same operator stands beneath it.
+The consequences of a fault of the same operator stand beneath it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Fault:
     Parameters
     ----------
     failures
-        What shows it: the same in other columns of the row.
+        They show it, each in another column of the row.
     consequences
         Faults of the operator that follow from it.
     """
@@ -74,7 +74,8 @@ def faults(failures: Iterable[Failure]) -> list[Fault]:
 
 def find_cause(fault: Fault, among: Iterable[Fault]) -> Fault | None:
     """Return the fault of the same operator that a fault follows from at last; None if of none."""
-    of_operator = [e for e in among if e.first.outcome.operator == fault.first.outcome.operator]
+    operator = fault.first.outcome.operator
+    of_operator = [each for each in among if each.first.outcome.operator == operator]
     current, seen = fault, {fault.name}
     while True:
         cause = next(

@@ -30,7 +30,7 @@ from opwright.check.observe.comparing import (
 from opwright.check.observe.compiling import fresh_compilers
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import program_of
-from opwright.check.observe.sizes import other_sizes, special_axes
+from opwright.check.observe.sizes import find_special_axes, other_sizes
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 
@@ -102,7 +102,7 @@ class Trial:
 
     def finding(self) -> Finding | None:
         """Export and compare each form of the program with eager runs."""
-        self.sample = self.usual_sample()
+        self.sample = self.choose_sample()
         try:
             exported = self.exported()
         except Exception as error:  # noqa: BLE001 - Meta is the author's
@@ -123,19 +123,19 @@ class Trial:
             return self.report(kind, "a functional program", error, DECOMPOSE_LINES)
         return self.compare(decomposed.module(), "the program after run_decompositions()")
 
-    def usual_sample(self) -> Sample:
-        """Return the sample, or one of another size where a result of it happens to have size 1.
+    def choose_sample(self) -> Sample:
+        """Return the sample, or one of another size if a result of the sample has size 0 or 1.
 
-        Whatever Meta does, torch makes a program for size 1 alone then.
+        torch makes a program for that size alone then, whatever Meta does.
         """
         ran = run_eagerly(self.context, self.program, self.sample)
-        if special_axes(ran.returned):
+        if find_special_axes(ran.returned):
             for other in other_sizes(self.context, self.sample, count=1):
                 try:
                     returned = run_eagerly(self.context, self.program, other).returned
                 except EagerCallError:
                     continue
-                if len(special_axes(returned)) < len(special_axes(ran.returned)):
+                if len(find_special_axes(returned)) < len(find_special_axes(ran.returned)):
                     return other
         return self.sample
 
@@ -166,7 +166,7 @@ class Trial:
                     raise
                 continue
             # The number of results is a size that no program can leave open; nor one of 0 or 1.
-            form = (len(want.returned), special_axes(want.returned))
+            form = (len(want.returned), find_special_axes(want.returned))
             of_base = of_base or form
             if form != of_base:
                 continue

@@ -207,7 +207,7 @@ class Solving:
         """Return the shape that a tensor has of those that broadcasting makes to this one."""
         if name not in self.problem.broadcast or not shape:
             return shape
-        whole = self.broadcast()
+        whole = self.find_broadcast_shape()
         shapes = {"whole": shape} | {text: change(shape) for text, change in BROADCAST.items()}
         if len(shape) < len(whole):
             shapes |= {text: change(whole) for text, change in WIDENED.items()}
@@ -215,7 +215,7 @@ class Solving:
         options = [text for text in shapes if text in unique.values()]
         return shapes[self.choose(f"broadcast {name}", "size", options, "whole")]
 
-    def broadcast(self) -> tuple[int, ...]:
+    def find_broadcast_shape(self) -> tuple[int, ...]:
         """Return the shape of the tensors that are broadcast with the most axes."""
         names = sorted(self.problem.broadcast - self.absent)
         return max((self.laid(self.problem.patterns[name][0]) for name in names), key=len)

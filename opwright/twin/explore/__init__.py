@@ -1,8 +1,8 @@
 """`opwright run --order=explore`: run a program in many orders of its streams' tasks.
 
 `choice` reads the option, `events` what a process has logged, `compare` and `minimize` are pure,
-`processes` starts programs, `command` is the whole, `report` its words. What chooses an order is
-native/runtime/explore.
+`processes` starts programs, `command` is the whole, `report` its words. native/runtime/explore
+chooses the order.
 """
 
 from __future__ import annotations

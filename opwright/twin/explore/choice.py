@@ -21,11 +21,11 @@ __all__ = [
 ]
 
 DEFAULT_COUNT = 10
-MOST_SEED = 2**31 - 1  # native/runtime/settings.cpp reads it as an int
+LARGEST_SEED = 2**31 - 1  # native/runtime/settings.cpp reads it as an int
 
 
 class OrderChoiceError(OpwrightError):
-    """A value of --order that there is not."""
+    """A value of --order that is not known."""
 
     id = "OPW-T070"
     title = "unknown order"
@@ -76,7 +76,7 @@ def parse_choice(value: str, *, where: str = "--order") -> Choice:
     if match:
         first = int(match[1] or 0)
         count = int(match[2] or DEFAULT_COUNT)
-        if count > 0 and first + count - 1 <= MOST_SEED:
+        if count > 0 and first + count - 1 <= LARGEST_SEED:
             return Explore(first=first, count=count)
     if value.startswith("replay:"):
         file = Path(value.removeprefix("replay:"))

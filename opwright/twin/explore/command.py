@@ -1,4 +1,4 @@
-"""Run a program in several orders, compare them, and find the least that makes one fail."""
+"""Run a program in several orders, compare them, and find the fewest holds that make one fail."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.command_line.files import write_atomically
 from opwright.command_line.waiting import show_waiting
 from opwright.twin.explore.choice import Explore
 from opwright.twin.explore.compare import find_findings, make_baseline
@@ -37,9 +38,9 @@ __all__ = ["explore", "run_orders"]
 
 LAUNCHES = Order()
 LEAST_LIMIT = 120.0  # seconds for a run, and more than a deadlock takes to be seen
-LIMIT_FACTOR = 20  # of how long the order of the launches takes
-FIRST_LIMIT = 24 * 3600.0  # a program that does not end without any choice is its user's to end
-MOST_TESTS = 100  # runs that look for the least
+LIMIT_FACTOR = 20  # a run may take as many times as long as the order of the launches
+FIRST_LIMIT = 24 * 3600.0  # seconds: a program that never ends in any order is its user's to end
+MOST_TESTS = 100  # runs that look for the fewest holds
 
 
 def run_orders(
@@ -72,12 +73,12 @@ def explore(
     """Run a program in the order of its launches, and in others; return the exit code.
 
     What the program prints in the order of its launches is printed; lines about orders go to `say`.
-    A bad order that the choice reaches does not keep the others from being run.
+    The other orders are run also after a bad one.
 
     Parameters
     ----------
     repro
-        File for the first order that fails or differs, with as little held back as possible.
+        File for the first order that fails or differs, with as few tasks held back as possible.
 
     Returns
     -------
@@ -135,21 +136,21 @@ class Exploration:
     say: Callable[[str], None]
 
     def run(self, order: Order) -> Verdict:
-        """Run an order, and say it if it is bad."""
+        """Run an order, and report it if it is bad."""
         verdict = judge(self.runner.run(order, self.limit), self.baseline)
         if verdict.is_bad:
             self.say("\n".join(describe_failure(verdict, self.limit)))
         return verdict
 
     def write_repro(self, bad: Verdict, command: tuple[str, ...], file: Path) -> None:
-        """Write the file of a bad order, with as little held back as possible."""
+        """Write the file of a bad order, with as few tasks held back as possible."""
         holds = self.find_holds(bad)
-        file.write_text(write_repro(bad, holds, command, self.limit), encoding="utf-8")
+        write_atomically(file, write_repro(bad, holds, command, self.limit), force=True)
         kept = "its seed" if holds is None else f"{len(holds)} of its tasks held back"
         self.say(f"{file} has {name_order(bad.outcome.order)}, with {kept}")
 
     def find_holds(self, bad: Verdict) -> tuple[str, ...] | None:
-        """Return the least that has to be held back; None if that does not make the order again.
+        """Return the fewest holds that fail in the same way; None if holds do not repeat the order.
 
         The tasks of several processes have no common numbers, and a program may launch other tasks
         when threads of its own run in another order.
@@ -162,5 +163,5 @@ class Exploration:
             return again.kind == bad.kind
 
         holds = bad.outcome.order.holds or holds_of(bad.outcome.processes[0].events)
-        with show_waiting("looking for the least that has to be held back"):
+        with show_waiting("looking for the fewest tasks that have to be held back"):
             return minimize(holds, fails, MOST_TESTS) if fails(holds) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from opwright.errors import clip
 from opwright.twin.explore.events import Copy
 
 if TYPE_CHECKING:
@@ -96,26 +97,24 @@ def find_difference(baseline: Baseline, outcome: Outcome) -> Difference | None:
 
 
 def describe_output(expected: str, found: str) -> str:
-    """Name the first line that differs."""
+    """Return a sentence about the first line that differs."""
     for number, (left, right) in enumerate(
         zip_longest(expected.splitlines(), found.splitlines()), 1
     ):
         if left != right:
-            return f"line {number} of its output is {clip(right)}, not {clip(left)}"
+            return f"line {number} of its output is {quote(right)}, not {quote(left)}"
     return "its output ends in another way"
 
 
-def clip(line: str | None) -> str:
+def quote(line: str | None) -> str:
     """Quote a line, or say that there is none."""
-    if line is None:
-        return "missing"
-    return repr(line if len(line) <= MOST_SHOWN else line[: MOST_SHOWN - 1] + "…")
+    return "missing" if line is None else repr(clip(line, MOST_SHOWN))
 
 
 def find_findings(errors: str) -> tuple[str, ...]:
     """Return what the twin has reported on standard error: a line, and those indented below it.
 
-    Addresses are left out, which are others in each process.
+    Addresses are left out: they differ between processes.
     """
     found: list[list[str]] = []
     inside = False

@@ -38,6 +38,6 @@ class Verdict:
 
 
 def judge(outcome: Outcome, baseline: Baseline) -> Verdict:
-    """Compare an outcome with what is the same in each run."""
+    """Compare an outcome with the baseline."""
     difference = find_difference(baseline, outcome) if outcome.status == 0 else None
     return Verdict(outcome=outcome, difference=difference)

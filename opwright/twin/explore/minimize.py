@@ -1,4 +1,4 @@
-"""From an order that fails to the least that has to be held back.
+"""From an order that fails to the fewest steps that have to be held back.
 
 An order is described by its differences from the order of the launches, in which each task runs as
 soon as it is launched: each step that ran later has one line that says what it was held back for.
@@ -47,7 +47,7 @@ def follows_by_itself(ran: Ran, before: Launch | Ran | Waited) -> bool:
 
 
 def write_until(before: Launch | Ran | Waited, waits: int) -> str:
-    """Write what a step is held back for."""
+    """Return the end of a line: the event that a step is held back for."""
     match before:
         case Launch():
             return f"launch {before.step.stream} {before.step.task}"

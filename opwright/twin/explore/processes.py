@@ -1,8 +1,7 @@
 """Start a program in an order, and wait for its end.
 
-A program of Python that can be found out from the command is forked from a process that has
-imported torch and torch_npu already: importing them takes seconds, a fork a hundredth of one. Every
-other command is started.
+A Python program is forked from a process that has imported torch and torch_npu already: importing
+them takes seconds, a fork a hundredth of one. Every other command is started anew.
 """
 
 from __future__ import annotations
@@ -58,13 +57,19 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs a program in orders; its files are in `folder`."""
+    """Runs a program in orders.
+
+    Parameters
+    ----------
+    folder
+        Holds the files of a run until its end.
+    """
 
     start: Start
     folder: Path
 
     def run(self, order: Order, limit: float) -> Outcome:
-        """Run the program in an order; it is ended after `limit` seconds."""
+        """Run the program in an order; it is killed after `limit` seconds."""
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             folder = Path(name)
             out, err, holds = folder / "out", folder / "err", folder / "holds"
@@ -76,7 +81,7 @@ class Runner:
                 order=order,
                 status=status,
                 output=out.read_text(encoding="utf-8", errors="replace"),
-                errors=without_server(err.read_text(encoding="utf-8", errors="replace")),
+                errors=remove_server_lines(err.read_text(encoding="utf-8", errors="replace")),
                 processes=read_processes(folder, "log", hidden=SERVER),
                 seconds=time.monotonic() - began,
             )
@@ -84,17 +89,17 @@ class Runner:
 
 @contextmanager
 def open_runner(program: Program) -> Iterator[Runner]:
-    """Run a program in a way that fits it, in the current folder."""
+    """Yield the runner for a program, which runs in the current folder."""
     with tempfile.TemporaryDirectory(prefix="opwright-order-") as name:
         if can_fork(program):
             with open_server(program) as start:
                 yield Runner(start, Path(name))
         else:
-            yield Runner(fresh_start(program), Path(name))
+            yield Runner(make_start(program), Path(name))
 
 
 def can_fork(program: Program) -> bool:
-    """Whether the command is this Python with a file, a module or code, and no other options."""
+    """Return whether the command is this Python with a file, a module or code, without options."""
     path, own = Path(program.path), Path(sys.executable)
     # Of the same environment, too: its Python is often a link to that of the system.
     if not (path.samefile(own) and path.parent.samefile(own.parent)):
@@ -105,7 +110,7 @@ def can_fork(program: Program) -> bool:
     return bool(arguments) and not arguments[0].startswith("-") and Path(arguments[0]).is_file()
 
 
-def fresh_start(program: Program) -> Start:
+def make_start(program: Program) -> Start:
     """Return a start that makes a new process each time."""
 
     def start(environment: Mapping[str, str], out: Path, err: Path, limit: float) -> int | None:
@@ -124,7 +129,7 @@ def fresh_start(program: Program) -> Start:
             except subprocess.TimeoutExpired:
                 return None
             finally:
-                end_group(process.pid)
+                kill_group(process.pid)
                 process.wait()
 
     return start
@@ -149,26 +154,26 @@ def open_server(program: Program) -> Iterator[Start]:
         requests.write(json.dumps(request) + "\n")
         requests.flush()
         child = int(answers.readline())
-        killer = threading.Timer(limit, end_group, [child])
+        killer = threading.Timer(limit, kill_group, [child])
         killer.start()
         status = int(answers.readline())
         is_late = not killer.is_alive()
         killer.cancel()
-        end_group(child)
+        kill_group(child)
         return None if is_late else status_of(status)
 
     with process:  # closes its pipes, which ends it, and waits
         yield start
 
 
-def without_server(errors: str) -> str:
-    """Leave out the line of the process that forks, which the program knows nothing of."""
+def remove_server_lines(errors: str) -> str:
+    """Remove the lines of the process that forks, of which the program knows nothing."""
     lines = [line for line in errors.splitlines(keepends=True) if not is_of_server(line)]
     return "".join(lines)
 
 
 def is_of_server(line: str) -> bool:
-    """Whether a line of a finding, or of a traceback, names the file of that process."""
+    """Return whether a line of a finding, or of a traceback, names the file of that process."""
     place = line.strip()
     return place.startswith((f"{SERVER}:", f'File "{SERVER}", line '))
 
@@ -178,8 +183,8 @@ def status_of(status: int) -> int:
     return 128 - status if status < 0 else status
 
 
-def end_group(leader: int) -> None:
-    """End what is left of the processes that a program has started."""
+def kill_group(leader: int) -> None:
+    """Kill the processes that a program has left behind in its group."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except ProcessLookupError:

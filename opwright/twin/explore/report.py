@@ -28,7 +28,7 @@ def name_order(order: Order) -> str:
 
 
 def describe_status(outcome: Outcome, limit: float) -> str:
-    """Say how a run has ended that did not end well."""
+    """Return how a run ended that failed."""
     if outcome.status is None:
         return f"did not end within {limit:.0f} s"
     if outcome.status == DEADLOCK:
@@ -55,7 +55,7 @@ def describe_failure(verdict: Verdict, limit: float) -> list[str]:
 
 
 def describe_baseline(unsteady: int, has_output: bool) -> list[str]:  # noqa: FBT001 - one of two facts
-    """Say which results cannot be compared."""
+    """Return the lines about results that cannot be compared."""
     lines = []
     if unsteady:
         copies = write_count(unsteady, "copy", "copies")

@@ -1,6 +1,6 @@
-"""Import torch and torch_npu, and fork a child for each run of a program of Python.
+"""Import torch and torch_npu, and fork a child for each run of a Python program.
 
-Run as a script. Its arguments are what stands behind `python` in the command; it reads a request
+Run as a script. Its arguments are those of `python` in the command; it reads a request
 per line and answers the child's process number, then its status. Nothing of the NPU is initialised
 before the fork. The child falls through to the end of the file, where it becomes the program.
 """
@@ -55,7 +55,7 @@ def become(request: Mapping[str, str | dict[str, str]]) -> None:
 
 
 def preload() -> None:
-    """Import what takes long; a program that has none of it is run all the same."""
+    """Import what takes seconds, if it is installed; a program may use none of it."""
     for name in PRELOADED:
         if importlib.util.find_spec(name) is not None:
             importlib.import_module(name)
