@@ -106,7 +106,13 @@ class Comparison:
     known: dict[tuple[str, str], Deviation] = field(default_factory=dict)
 
     def compare(self, got: Value, want: Value, *, of_one_run: bool = False) -> Deviation:
-        """Compare two tensors; those without elements agree."""
+        """Compare two tensors; those without elements agree.
+
+        Parameters
+        ----------
+        of_one_run
+            Whether `want` is of the run that is judged: what eager mode computes beside a graph.
+        """
         if got.file == want.file or not (got.file and want.file):
             return Deviation()
         key = got.file, want.file
@@ -118,7 +124,7 @@ class Comparison:
             self.known[key] = found
         return self.known[key]
 
-    def first(
+    def find_first(
         self, got: Sequence[Value], want: Sequence[Value], *, of_one_run: bool = False
     ) -> tuple[str, str] | None:
         """Return name and text of the first two tensors that differ; None if all agree."""
@@ -214,9 +220,9 @@ def judge_pair(
         names = [each.operator if each else "no operator" for each in (one, other)]
         return "order", "", f"{names[0]}, where eager calls {names[1]}"
     # Whatever an earlier operator computes agrees, or that one would have been returned.
-    if (found := comparison.first(one.inputs, other.inputs)) is not None:
+    if (found := comparison.find_first(one.inputs, other.inputs)) is not None:
         return "input", *found
-    if (found := comparison.first(one.outputs, other.outputs)) is not None:
+    if (found := comparison.find_first(one.outputs, other.outputs)) is not None:
         return "operator" if one.text == other.text else "constant", *found
     return None
 
@@ -228,7 +234,7 @@ def judge_compiled(
     for place, each in enumerate(got.operators, start=1):
         if not each.expected:
             continue
-        found = comparison.first(each.outputs, each.expected, of_one_run=True)
+        found = comparison.find_first(each.outputs, each.expected, of_one_run=True)
         if found is not None:
             return Difference(
                 kind="prefix" if each.graph else "operator",
@@ -252,7 +258,7 @@ def judge_results(
     comparison: Comparison, number: int, got: StepCall, want: StepCall
 ) -> Difference | None:
     """Return how the results of a call differ."""
-    found = comparison.first(got.results, want.results)
+    found = comparison.find_first(got.results, want.results)
     if found is None:
         return None
     return Difference(kind="result", call=number, name=found[0], text=found[1])
@@ -263,7 +269,7 @@ def judge_whole(whole: Run, eager: Run) -> Difference | None:
     comparison = Comparison(whole, eager)
     pairs = zip(whole.record.calls, eager.record.calls, strict=False)
     for number, (one, other) in enumerate(pairs, start=1):
-        found = comparison.first(one.results, other.results)
+        found = comparison.find_first(one.results, other.results)
         if found is not None:
             return Difference(kind="memory", call=number, name=found[0], text=found[1])
     return None

@@ -85,7 +85,9 @@ def register_references(
         known = registry.find(function)
         is_own = known is not None and is_reference_of(known.function, facts)
         if known is not None and not is_reference(known.function):
-            yield Note(known.function, [each for each in operators if each.prototype is not None])
+            yield OperatorNote(
+                known.function, [each for each in operators if each.prototype is not None]
+            )
             continue
         if has_function(function) and not is_own:
             continue
@@ -130,15 +132,15 @@ class Reference:
         self.older = None
 
 
-class Note:
-    """The handle of the operators that are noted with the user's kernel that computes them."""
+class OperatorNote:
+    """Notes operators on the user's kernel that computes them; the handle takes the note back."""
 
     def __init__(self, function: Callable[..., object], operators: Sequence[OperatorFacts]) -> None:
         self.function = function
         vars(function)[OPERATORS] = tuple(operators)
 
     def remove(self) -> None:
-        """Take it back; a second call does nothing."""
+        """Take the note back; a second call does nothing."""
         vars(self.function).pop(OPERATORS, None)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opwright.twin.explore.events import Launch, Ran, Step, Waited
 from opwright.twin.explore.minimize import holds_of, minimize
+
+if TYPE_CHECKING:
+    from opwright.twin.explore.events import Event
 
 
 def launch(stream: int, task: int) -> Launch:
@@ -15,12 +20,12 @@ def ran(stream: int, task: int, part: int = 0) -> Ran:
 
 
 def test_the_order_of_the_launches_holds_nothing_back() -> None:
-    events = [launch(0, 1), ran(0, 1), launch(1, 1), ran(1, 1), ran(1, 1, 1)]
+    events: list[Event] = [launch(0, 1), ran(0, 1), launch(1, 1), ran(1, 1), ran(1, 1, 1)]
     assert holds_of(events) == ()
 
 
 def test_each_step_that_runs_later_is_held_back_for_what_was_before_it() -> None:
-    events = [
+    events: list[Event] = [
         *(launch(0, 1), launch(1, 1), launch(0, 2)),
         Waited(what="stream 1", places=()),
         *(ran(1, 1), ran(0, 1), ran(0, 2)),
