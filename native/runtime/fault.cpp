@@ -1,6 +1,6 @@
 // native/runtime/fault.cpp
-// Everything here runs in a signal handler: no locks, no allocation, only write(2); except where the order of accesses
-// is checked (order/host_accesses.cpp).
+// Everything here runs in a signal handler: no locks, no allocation, only write(2). Where the order of accesses is
+// checked, order/host_accesses.cpp says why its part may do both.
 #include "runtime/fault.h"
 
 #include <sched.h>

@@ -2,16 +2,18 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <list>
-#include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "runtime/explore/deadlock.h"
 #include "runtime/explore/idle_clock.h"
+#include "runtime/explore/lane.h"
 #include "runtime/explore/log.h"
 #include "runtime/explore/policy.h"
 #include "runtime/gil.h"
@@ -38,48 +40,7 @@ constexpr Milliseconds kLongestQuery(1000);
 // A loop of queries makes progress from here on.
 constexpr int kFreeQueries = 2;
 
-constexpr int kDeadlockStatus = 86;  // of the process; opwright/twin/explore/runs.py knows it
-
-struct Launched {
-  uint64_t number;  // in its stream, from 1
-  uint64_t order;   // among all launches
-  std::string name;
-  std::string place;
-};
-
-// A stream, as the scheduler sees it.
-struct Lane {
-  int32_t stream;
-  int device;
-  uint64_t launched = 0;
-  std::deque<Launched> queue;       // tasks that have not begun
-  std::optional<Launched> current;  // the task that has begun
-  uint64_t begun = 0;               // number of the last task that has begun
-  uint64_t part = 0;                // of it
-  enum class State { kWorks, kPauses, kWaits, kOutside, kReturns } state = State::kWorks;
-  const Wait* wait = nullptr;  // while it waits
-  std::string outside;         // while it is outside
-  bool chosen = false;         // its worker goes on when it sees this
-  std::condition_variable changed;
-
-  std::string name() const {
-    return stream < 0 ? text("a stream of a captured graph") : text("stream ", stream, " of device ", device);
-  }
-};
-
-// A thread of the host that lets tasks run.
-struct Host {
-  // Without a wait it may go on at any time.
-  explicit Host(const Wait* awaited = nullptr, bool ends_by_itself = true)
-      : wait(awaited), has_timeout(ends_by_itself) {}
-
-  const Wait* const wait;
-  const bool has_timeout;
-  std::string place;  // of a thread that waits
-  bool holds_python_lock = false;
-  bool released = false;
-  std::condition_variable changed;
-};
+constexpr int kDeadlockStatus = 86;  // of the process; opwright/twin/explore/outcome.py knows it
 
 thread_local std::shared_ptr<Lane> own_lane;  // of the task that the thread runs
 
@@ -137,7 +98,7 @@ class Scheduler final : public History {
   }
 
   void end_task() {
-    const std::unique_lock<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     own_lane->current.reset();
     leave(*own_lane);
     own_lane.reset();
@@ -383,78 +344,15 @@ class Scheduler final : public History {
   }
 
   [[noreturn]] void end_deadlock() const {
-    std::string words = "opwright: deadlock: the host waits, and nothing that it waits for can happen\n";
-    for (const Host* const host : hosts_) {
-      if (host->wait == nullptr) continue;
-      words += text("  the host waits for ", host->wait->what,
-                    host->holds_python_lock ? ", with Python's lock, which nobody else gets meanwhile" : "", "\n",
-                    indented(host->place));
-      words += chain_from(host->wait->on);
-    }
+    const std::string words = describe_deadlock(lanes_, hosts_);
     (void)!write(STDERR_FILENO, words.data(), words.size());
     std::fflush(nullptr);
     std::_Exit(kDeadlockStatus);
   }
 
-  // A line for each stream that is waited for, one behind the other.
-  std::string chain_from(int32_t stream) const {
-    std::string words;
-    std::set<int32_t> seen;
-    std::vector<int32_t> open;
-    const auto follow = [&](int32_t on) {
-      if (on != kAnyStream) return open.push_back(on);
-      for (const auto& [each, lane] : lanes_) {
-        if (lane->current && seen.count(each) == 0) open.push_back(each);
-      }
-    };
-    follow(stream);
-    while (!open.empty()) {
-      const int32_t at = open.back();
-      open.pop_back();
-      const auto found = lanes_.find(at);
-      if (found == lanes_.end()) continue;
-      const Lane& lane = *found->second;
-      if (!seen.insert(at).second) {
-        words += text("  which is where ", lane.name(), " waits: a circle\n");
-        continue;
-      }
-      words += text("  ", lane.name(), " ", state_of(lane), "\n");
-      if (lane.current) words += indented(lane.current->place);
-      if (lane.wait != nullptr) follow(lane.wait->on);
-    }
-    return words;
-  }
-
-  static std::string state_of(const Lane& lane) {
-    if (!lane.current) return lane.queue.empty() ? "has nothing to run" : "has tasks that have not begun";
-    const std::string task = text("is in ", lane.current->name);
-    switch (lane.state) {
-      case Lane::State::kWaits:
-        return text(task, ", which waits for ", lane.wait->what);
-      case Lane::State::kOutside:
-        return text(task, ", which waits for ", lane.outside);
-      case Lane::State::kWorks:
-      case Lane::State::kPauses:
-      case Lane::State::kReturns:
-        break;
-    }
-    return text(task, ", which does not end");
-  }
-
-  static std::string indented(const std::string& lines) {
-    std::string words;
-    size_t at = 0;
-    while (at < lines.size()) {
-      const size_t end = std::min(lines.find('\n', at), lines.size());
-      words += text("      ", lines.substr(at, end - at), "\n");
-      at = end + 1;
-    }
-    return words;
-  }
-
-  std::mutex mutex_;  // nothing is called under it that takes another one, but for Wait::done
+  std::mutex mutex_;  // no other mutex is taken under it, except in Wait::done
   const std::unique_ptr<Policy> policy_;
-  std::map<int32_t, std::shared_ptr<Lane>> lanes_;
+  Lanes lanes_;
   std::set<int32_t> forgotten_;  // streams that were destroyed
   std::list<Host*> hosts_;
   const Lane* working_ = nullptr;  // the one whose task runs

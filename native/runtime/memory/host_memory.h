@@ -27,8 +27,8 @@ void withdraw(void* pointer);
 // none.
 uint64_t serial_of(const void* address);
 
-// Where the twin reaches an address of the host. It is the same one, unless the order of accesses is checked: the owner
-// of pinned memory may have no rights to it then.
+// Where the twin reaches an address of the host: the same address, unless the order of accesses is checked. Then the
+// owner of pinned memory may have no rights to it, and the twin has a view of its own.
 void* twins_view_of(const void* address);
 
 // True if the address lies in pinned or registered memory.

@@ -40,12 +40,12 @@ size_t reachable_bytes(size_t size, size_t bytes) {
 // Large allocations begin where the system can give them huge pages.
 size_t alignment_of(size_t bytes) { return bytes >= kGranularity ? kGranularity : page_bytes(); }
 
-// In a process whose order is chosen (explore/explore.h), whoever still uses memory that was freed shall not find there
-// what it expects: in most formats these bytes are not a number. The rest of a large block reads as zeros: filling it
-// would take memory that the block may never have had.
+// Where the order is chosen (explore/explore.h), a use of freed memory must not find what it expects there: in most
+// formats these bytes are not a number. The rest of a large block reads as zeros: filling it would take memory that the
+// block may never have had.
 void poison(uintptr_t begin, size_t bytes) {
   constexpr int kFreed = 0xff;
-  constexpr size_t kMostFilled = 256 << 20;
+  constexpr size_t kMostFilled = 256 << 20;  // bytes
   std::memset(space().alias(begin), kFreed, std::min(bytes, kMostFilled));
   if (bytes > kMostFilled) madvise(space().alias(begin + kMostFilled), bytes - kMostFilled, MADV_DONTNEED);
 }

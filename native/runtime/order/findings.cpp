@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
 
 #include "runtime/explore/explore.h"
+#include "runtime/order/python_lines.h"
 #include "runtime/trace.h"
 
 namespace opwright::order {
@@ -50,21 +50,11 @@ const char* verb_of(const Access& access) {
 
 size_t bytes_of(const Access& access) { return access.repeats.empty() ? access.bytes : access.runs() * access.run; }
 
-std::string indented(const std::string& lines) {
-  std::string result;
-  for (size_t at = 0; at < lines.size();) {
-    const size_t end = std::min(lines.find('\n', at), lines.size());
-    result += "      " + lines.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return result;
-}
-
 std::string line_of(const Access& access) {
   const std::string bytes = access.bytes == 0 ? "" : text(", ", bytes_of(access), " bytes");
   std::string result = text("  ", access.launch->function, " on ", place_of(*access.launch), " ", verb_of(access), " ",
                             access.operand, bytes, " at ", reinterpret_cast<void*>(access.begin));
-  return result + "\n" + indented(access.launch->lines);
+  return result + "\n" + indent(access.launch->lines);
 }
 
 std::string remedy_for(const Access& earlier, const Access& later) {
@@ -128,7 +118,7 @@ void report_freed(const Access& access, const std::string& freed_at) {
   const Access end{free, "the tensor", access.begin, 0, false, true, 0, {}};
   add(end, access,
       text(access.launch->function, " of a captured graph uses memory that was freed after the capture\n",
-           line_of(access), "  its tensor was freed\n", indented(freed_at),
+           line_of(access), "  its tensor was freed\n", indent(freed_at),
            "  keep the tensors that a graph is captured with as long as it is replayed, and copy new values into "
            "them\n"));
 }

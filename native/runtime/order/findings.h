@@ -1,8 +1,7 @@
 // native/runtime/order/findings.h
 // Findings: accesses that nothing orders. Each pair of places in the program is written to standard error once, and
 // kept until somebody takes it (opwright_order_take). A process that ends with status 0 although nobody has taken a
-// finding ends with kExitStatus instead, unless its orders are explored: whoever explores has an exit status of his
-// own.
+// finding ends with kExitStatus instead, unless its orders are explored, which has exit statuses of its own.
 #pragma once
 
 #include "runtime/order/shadow.h"

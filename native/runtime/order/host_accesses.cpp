@@ -1,5 +1,5 @@
-// The handlers may allocate and lock, unlike others: the interrupted code reads or writes the user's data, so it is not
-// inside of malloc, nor of anything here.
+// Unlike others, these signal handlers may allocate and lock: the interrupted code reads or writes the user's data, so
+// it is not inside of malloc, nor of anything here.
 #include "runtime/order/host_accesses.h"
 
 #include <pthread.h>

@@ -28,7 +28,7 @@ namespace opwright::order {
 // first.
 bool enabled();
 
-// When ACL is initialized.
+// To be called when ACL is initialized. Follows the tensors of the process if the order is checked.
 void start();
 
 // Before the task is queued. Compares the device memory that it touches with what was launched before.

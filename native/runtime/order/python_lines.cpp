@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 
 #include "runtime/error.h"
@@ -114,6 +115,16 @@ std::string python_lines() {
   if (frame != nullptr) api.unref(frame);
   api.release(state);
   return lines;
+}
+
+std::string indent(const std::string& lines) {
+  std::string result;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    result += "      " + lines.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return result;
 }
 
 }  // namespace opwright::order

@@ -10,4 +10,7 @@ namespace opwright::order {
 // Empty on threads without Python: autograd's, torch_npu's consumer.
 std::string python_lines();
 
+// The same lines as they stand below a line of a report.
+std::string indent(const std::string& lines);
+
 }  // namespace opwright::order
