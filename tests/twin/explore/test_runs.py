@@ -11,7 +11,7 @@ import pytest
 
 import opwright.twin  # noqa: F401  # before torch_npu
 
-import torch  # isort: skip
+import torch_npu  # isort: skip
 
 from tests.twin.on_twin import python
 
@@ -199,7 +199,7 @@ def test_freed_memory_is_poisoned() -> None:
     acl = ctypes.CDLL("libascendcl.so")
     device = ctypes.c_void_p()
     host = (ctypes.c_ubyte * 64)()
-    torch.npu.synchronize()
+    torch_npu.npu.synchronize()
     for _ in range(2):
         assert acl.aclrtMalloc(ctypes.byref(device), ctypes.c_size_t(64), 0) == 0
         copied = (host, ctypes.c_size_t(64), device, ctypes.c_size_t(64), 2)
