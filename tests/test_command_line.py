@@ -258,7 +258,11 @@ FOUND = {
     "op-plugin patch": "op-plugin patch kit --tree tree",
     "lint": "lint faulty",
 }
-FOUND_ELSEWHERE = {"check": "check/test_command.py", "doctor": "twin/test_doctor.py"}
+FOUND_ELSEWHERE = {
+    "check": "check/test_command.py",
+    "compare": "compare/test_compare.py",
+    "doctor": "twin/test_doctor.py",
+}
 
 
 def test_the_table_says_which_verbs_end_with_1() -> None:

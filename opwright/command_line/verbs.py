@@ -94,7 +94,7 @@ VERBS = {
     "compare": Verb(
         examples=(
             "opwright compare -- python step.py",
-            "opwright compare --step Decoder.forward --mode captured -- python serve.py --tiny",
+            "opwright compare --step Decoder.forward --mode captured -- python serve.py",
         ),
         one="a mode differs from eager, or cannot run the step",
     ),

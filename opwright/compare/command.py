@@ -41,7 +41,8 @@ def compare(
         int, typer.Option(metavar="N", min=2, help="How many calls of the step are compared.")
     ] = 3,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where scripts that show a difference go.")
+        Path,
+        typer.Option("-o", "--out", metavar="FOLDER", help="Where scripts that show it go."),
     ] = Path("opwright-compare"),
     as_json: Json = False,
     soc: Soc = None,

@@ -73,7 +73,7 @@ def terms_that_change(results: Tensors, grads_of: Tensors, dependent: Tensors) -
     """
     found = [torch.zeros(0, dtype=torch.float64)]
     for name, grad in grads_of.items():
-        terms = (results[name].detach() * grad).abs().double().cpu()
+        terms = (results[name].detach().cpu() * grad.cpu()).abs().double()
         changed = dependent.get(name)
         known = changed is not None and changed.shape == terms.shape
         found.append((terms[changed] if known else terms).reshape(-1))
@@ -104,7 +104,7 @@ def value_noise(
     u = max((unit_roundoff(results[name]) for name in grads_of), default=0.0)
     sizes = terms_that_change(results, grads_of, dependent)
     if grad is not None and grad.shape == tensor.shape:
-        of_input = (grad.detach() * tensor.detach()).abs().double().cpu()
+        of_input = (grad.detach().cpu() * tensor.detach().cpu()).abs().double()
         sizes = torch.cat([sizes, of_input.reshape(-1)])
     return VALUE_ROUNDINGS * u * float(sizes[torch.isfinite(sizes)].sum())
 
