@@ -167,7 +167,7 @@ def test_a_forked_child_can_pass_what_is_on_its_way_to_the_system() -> None:
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-            os._exit(0 if file.write(host.numpy()) == host.nbytes else 1)
+            os._exit(0 if file.write(host.numpy().data) == host.nbytes else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert take_after_waiting() == []
 

@@ -282,7 +282,7 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
         yield call("vmap_loop")
     if operator.role == "backward":
         return
-    if has_rule:
+    if has_rule and callable(declared.vmap):
         yield call("vmap", f"_reference.{extracted.name(declared.vmap)}")
     elif operator.python is None and operator.schema.arguments:
         if declared.vmap == "batch first" and operator.role == "declared":
