@@ -161,7 +161,9 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
         const auto target = stream_of(stream);
         require_not_captured(*target, "cannot query");
         const order::Moment moment = order::moment_of(*target);
-        explore::note_query({text("stream ", target->id()), target->id(), [&] { return target->idle(); }});
+        if (explore::enabled()) {
+          explore::note_query({text("stream ", target->id()), target->id(), [&] { return target->idle(); }});
+        }
         const bool idle = target->idle();
         if (idle) order::note_seen(moment);
         out(status, "status") = idle ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;

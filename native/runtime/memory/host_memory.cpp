@@ -76,11 +76,17 @@ void take_back(void* pointer, const Range& range) {
   memory::unmap_file(range.on_device);
 }
 
-Range allocate_watched(size_t size) {
-  Range range{size};
-  range.views = std::make_shared<memory::TwoViews>(size);
+void* allocate_watched(Range& range) {
+  range.views = std::make_shared<memory::TwoViews>(range.bytes);
   order::watch(number(range.views->of_owner()), range.views->bytes());
-  return range;
+  return range.views->of_owner();
+}
+
+void* allocate_aligned(size_t size) {
+  void* pointer = nullptr;
+  require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate ",
+          size, " bytes of pinned host memory");
+  return pointer;
 }
 
 // The caller holds the mutex.
@@ -93,6 +99,7 @@ void join_views(void* pointer) {
 
 // Whether a task still uses memory that is about to be freed; known only while the order of accesses is checked.
 bool is_in_use(void* pointer) {
+  if (!order::enabled()) return false;
   size_t bytes = 0;
   {
     const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
@@ -117,18 +124,10 @@ uint64_t serial_in(const ByBegin& ranges, uintptr_t value) {
 
 void* allocate(size_t size) {
   require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot allocate 0 bytes");
-  if (order::enabled()) {
-    Range range = allocate_watched(size);
-    void* const owners = range.views->of_owner();
-    const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
-    ranges().allocated.emplace(number(owners), std::move(range));
-    return owners;
-  }
-  void* pointer = nullptr;
-  require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate ",
-          size, " bytes of pinned host memory");
+  Range range{size};
+  void* const pointer = order::enabled() ? allocate_watched(range) : allocate_aligned(size);
   const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
-  ranges().allocated.emplace(number(pointer), Range{size});
+  ranges().allocated.emplace(number(pointer), std::move(range));
   return pointer;
 }
 

@@ -80,8 +80,7 @@ Access access_of(const MemoryRange& range, std::shared_ptr<const Launch> launch)
   return access;
 }
 
-std::vector<MemoryRange> shared_ranges_of(Task& task) {
-  std::vector<MemoryRange> ranges = task.memory_ranges();
+std::vector<MemoryRange> keep_shared(std::vector<MemoryRange> ranges) {
   ranges.erase(std::remove_if(ranges.begin(), ranges.end(), [](const auto& each) { return !is_shared(each); }),
                ranges.end());
   return ranges;
@@ -142,7 +141,7 @@ void start() {
 
 void note_launch(const Stream& stream, Task& task) {
   if (!enabled() || !is_named(stream) || is_flag(task)) return;
-  const std::vector<MemoryRange> ranges = shared_ranges_of(task);
+  const std::vector<MemoryRange> ranges = keep_shared(task.memory_ranges());
   if (ranges.empty()) return;
   Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines()};
   Effects effects;
@@ -188,8 +187,9 @@ void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
   std::string lines = captured.lines;
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
-  report_freed(task.memory_ranges(), captured.tensors, launch);
-  const std::vector<MemoryRange> ranges = shared_ranges_of(task);
+  std::vector<MemoryRange> ranges = task.memory_ranges();
+  report_freed(ranges, captured.tensors, launch);
+  ranges = keep_shared(std::move(ranges));
   if (ranges.empty()) return;
   Effects effects;
   {
