@@ -11,9 +11,9 @@ different dtypes, sizes and values, optional arguments given and not.
 * Sizes, strides and memory of an argument are not changed.
 * Autograd sees each write: the version counter of what is written goes up. Otherwise a backward
   uses what was overwritten, where torch should raise.
-* What is written may be an argument that is read as well, f_(y, y), where the reference takes that
-  and computes what it does for f_(y, y.clone()): else the operator may do as it likes, and it may
-  raise in any case. An out= argument is left out.
+* One tensor may be passed for a written argument and for one that is read, f_(y, y), where the
+  reference computes what it does for f_(y, y.clone()): elsewhere the operator may do as it likes,
+  and it may raise in any case. An out= argument is left out.
 
 A sample that happens to hold what would be written shows nothing; so an annotated argument is
 accused only if no sample changes it, not with large values either, and the reference does not
