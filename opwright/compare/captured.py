@@ -7,6 +7,7 @@ user would capture has none.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,11 @@ from opwright.compare.record import OperatorCall
 from opwright.internals.modes import TorchDispatchMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from opwright.compare.tensors import TensorFolder
 
-__all__ = ["CapturedStep", "CapturingMode"]
+__all__ = ["CapturedStep", "CapturingMode", "use_stream"]
 
 Named = list[tuple[str, torch.Tensor]]
 
@@ -116,6 +117,7 @@ class CapturedStep:
     def __init__(self, function: Callable[..., Any], tensors: TensorFolder | None) -> None:
         self.function = function
         self.tensors = tensors
+        self.stream = torch.npu.Stream()  # type: ignore[attr-defined] # torch_npu adds it
         self.captures: dict[tuple[object, ...], Capture] = {}
         self.mode = CapturingMode(copies=tensors is not None)
 
@@ -141,7 +143,7 @@ class CapturedStep:
         self.mode = CapturingMode(copies=self.tensors is not None)
         graph = npu.NPUGraph()
         npu.synchronize()
-        with npu.graph(graph), self.mode:
+        with npu.graph(graph, stream=self.stream), self.mode:
             returned = self.function(*own_args, **own_kwargs)
         return Capture(
             graph=graph,
@@ -166,6 +168,20 @@ class CapturedStep:
             )
             for each in capture.calls
         )
+
+
+@contextmanager
+def use_stream(stream: Any) -> Iterator[None]:  # noqa: ANN401 - torch_npu's, which has no types
+    """Run a block on a stream, behind the current one, which waits for it; None changes nothing."""
+    if stream is None:
+        yield
+        return
+    npu = torch.npu  # type: ignore[attr-defined] # torch_npu adds it
+    current = npu.current_stream()
+    stream.wait_stream(current)
+    with npu.stream(stream):
+        yield
+    current.wait_stream(stream)
 
 
 def copy_argument(tensor: torch.Tensor) -> torch.Tensor:

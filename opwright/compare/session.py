@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from opwright.compare.calls import map_tensors, tensors_in
-from opwright.compare.captured import CapturedStep
+from opwright.compare.captured import CapturedStep, use_stream
 from opwright.compare.compiled import CompiledStep
 from opwright.compare.eager import EagerRecorder
 from opwright.compare.modes import EAGER, WHOLE, is_compiled
@@ -47,17 +47,29 @@ class StepRunner(Protocol):
 
 
 class EagerStep:
-    """Runs a step in eager mode."""
+    """Runs a step in eager mode.
 
-    def __init__(self, function: Callable[..., Any], tensors: TensorFolder) -> None:
+    Parameters
+    ----------
+    stream
+        The stream that it runs on, which the current one waits for; None for the current one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        tensors: TensorFolder,
+        stream: Any = None,  # noqa: ANN401 - torch_npu's, which has no types
+    ) -> None:
         self.function = function
         self.tensors = tensors
+        self.stream = stream
 
     def __call__(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, tuple[OperatorCall, ...]]:
         """Run the step; return its results, and its operators."""
-        with EagerRecorder(self.tensors) as recorder:
+        with use_stream(self.stream), EagerRecorder(self.tensors) as recorder:
             returned = self.function(*args, **kwargs)
         return returned, tuple(recorder.calls)
 
@@ -90,8 +102,11 @@ class Session:
         if self.function is not None:
             return function  # the first one that is marked is the step
         self.function = function
-        eager = EagerStep(function, self.tensors)
         runner = self.make_runner(function)
+        # Autograd runs the ends of a backward on the stream that they were first met on. If that
+        # were another one, the capture would not have them.
+        stream = runner.stream if isinstance(runner, CapturedStep) else None
+        eager = EagerStep(function, self.tensors, stream)
 
         @wraps(function)
         def call_step(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the program's own
