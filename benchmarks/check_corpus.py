@@ -1,6 +1,7 @@
 """opwright check and torch's opcheck on the same operators: what each catches, and false alarms.
 
     python benchmarks/check_corpus.py [FILE...]
+    opwright run --order -- python benchmarks/check_corpus.py order
 
 The operators are those of tests/check/corpus: broken on purpose, each with the row that must catch
 it, and sound ones beside them. opcheck refuses NPU tensors, so it gets CPU tensors: the arguments
@@ -30,6 +31,7 @@ from opwright.check.samples import Samples, arguments
 from opwright.check.target import subjects_of_module
 from opwright.kit.live.arguments import Binder, tensors_in
 from opwright.project.config import run_file
+from opwright.twin.order import is_checked
 
 if TYPE_CHECKING:
     from opwright.check.subject import Subject
@@ -53,6 +55,9 @@ class Score:
 def main() -> None:
     """Score all files, print the table, and the alarms below it."""
     names = sys.argv[1:] or sorted(path.stem for path in CORPUS.glob("*.py"))
+    if not is_checked() and "order" in names:
+        names.remove("order")
+        print("order.py needs opwright run --order")
     scores = {name: score(name) for name in names}
     table = Table("file", "broken", "opwright check", "opcheck", "sound", "alarms", "of opcheck")
     for name, each in scores.items():
@@ -99,8 +104,9 @@ def score(name: str) -> Score:
 
 
 def faults(subject: Subject, *rows: str) -> list[str]:
-    """Return what opwright check finds in rows, as row/kind; not in those for guarded processes."""
-    chosen = [each for each in ROWS if each.process == "plain" and each.name in rows]
+    """Return what opwright check finds, as row/kind, in those of the rows that run here."""
+    here = {"plain", "ordered"} if is_checked() else {"plain"}
+    chosen = [each for each in ROWS if each.process in here and each.name in rows]
     found = []
     for outcome in examine_operator(subject, chosen):
         found += [f"{outcome.row}/{finding.kind.name}" for finding in outcome.findings]

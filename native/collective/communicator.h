@@ -32,6 +32,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   uint32_t rank() const noexcept { return rank_; }
   uint32_t size() const noexcept { return static_cast<uint32_t>(links_.size()); }
+  Member member(uint32_t rank) const noexcept { return links_[rank].member(); }
   const std::string& identity() const noexcept { return identity_; }
   const std::string& name() const noexcept { return name_; }
   // The device of this rank; -1 if none was set when the communicator was made.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "collective/communicator.h"
+#include "collective/entry_order.h"
 #include "collective/refuse.h"
 #include "hccl/hccl.h"
 #include "runtime/device.h"
@@ -76,7 +77,7 @@ HcclComm from_root(uint32_t ranks, const HcclRootInfo* rootInfo, uint32_t rank, 
   require_not_forked();
   const std::string name(rootInfo->internal, strnlen(rootInfo->internal, COMM_NAME_MAX_LENGTH));
   require(name.find("opwright-hccl-") == 0, HCCL_E_PARA, "parameter 'rootInfo' was not made by HcclGetRootInfo");
-  return make(name, options, rank, meet(name, ranks, rank));
+  return make(name, options, rank, meet(name, ranks, rank, join_order(name, options.device)));
 }
 
 // The numbers behind each "rank_id" of a rank table (JSON), which are texts in some versions.
@@ -115,7 +116,7 @@ HcclComm from_table(const char* clusterInfo, uint32_t rank, const Options& optio
   uint32_t ranks = 0;
   const std::string content = read_rank_table(path, ranks);
   const std::string name = text("opwright-hccl-table-", std::hash<std::string>{}(path + '\n' + content));
-  return make(name, options, rank, meet_at_known_name(name, ranks, rank));
+  return make(name, options, rank, meet_at_known_name(name, ranks, rank, join_order(name, options.device)));
 }
 
 HcclComm make_part(const Communicator& whole, const std::vector<uint32_t>& ranks, uint64_t id, uint32_t rank,
@@ -132,7 +133,8 @@ HcclComm make_part(const Communicator& whole, const std::vector<uint32_t>& ranks
           ", but rankIds has this rank (", whole.rank(), ") elsewhere or not at all");
   const std::string name =
       text("opwright-hccl-part-", std::hash<std::string>{}(text(whole.identity(), "/", id, members)));
-  return make(name, options, rank, meet_at_known_name(name, static_cast<uint32_t>(ranks.size()), rank));
+  return make(name, options, rank,
+              meet_at_known_name(name, static_cast<uint32_t>(ranks.size()), rank, join_order(name, options.device)));
 }
 
 template <class Body, class... Args>
@@ -204,8 +206,10 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
           require(std::count(devices, devices + ndev, devices[i]) == 1, HCCL_E_PARA, "devices names device ",
                   devices[i], " more than once");
         }
-        std::vector<Links> links = connect_all(ndev);
+        std::vector<Member> members;
         const std::string identity = new_name("all-");
+        for (uint32_t i = 0; i < ndev; ++i) members.push_back(join_order(identity, devices[i]));
+        std::vector<Links> links = connect_all(members);
         for (uint32_t rank = 0; rank < ndev; ++rank) {
           Options options;
           options.device = devices[rank];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective/message.h"
+#include "collective/rendezvous.h"
 #include "collective/socket.h"
 
 namespace opwright::collective {
@@ -20,9 +21,11 @@ struct Receive {
 
 class Link {
  public:
-  Link(Fd fd, uint32_t peer) : fd_(std::move(fd)), peer_(peer) {}
+  Link(Connection connection, uint32_t peer)
+      : fd_(std::move(connection.socket)), member_(connection.member), peer_(peer) {}
 
   uint32_t peer() const noexcept { return peer_; }
+  Member member() const noexcept { return member_; }
   int number() const noexcept { return fd_.number(); }
 
   // `data` has to stay as it is until idle().
@@ -62,6 +65,7 @@ class Link {
   [[noreturn]] void fail_gone() const;
 
   const Fd fd_;
+  const Member member_;
   const uint32_t peer_;
   std::deque<Outgoing> outgoing_;
   std::deque<Receive> expected_;

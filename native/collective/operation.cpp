@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "collective/entry_order.h"
 #include "runtime/explore/explore.h"
 #include "runtime/settings.h"
 #include "runtime/trace.h"
@@ -155,6 +156,7 @@ void add_to_group(Operation operation, const std::shared_ptr<Stream>& stream) {
 
 void submit(Operation operation, const std::shared_ptr<Stream>& stream) {
   operation.communicator->require_usable();
+  if (operation.body) note_entry(*operation.communicator, operation.function, *stream);
   if (!operation.body && group().depth > 0) return add_to_group(std::move(operation), stream);
   auto batch = operation.body ? nullptr : std::make_shared<Batch>(std::move(operation.items), /*complete=*/true);
   enqueue(std::move(operation), std::move(batch), stream);

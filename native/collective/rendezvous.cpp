@@ -17,7 +17,7 @@
 namespace opwright::collective {
 namespace {
 
-constexpr uint32_t kMagic = 0x6f706831;  // "oph1"
+constexpr uint32_t kMagic = 0x6f706832;  // "oph2"
 constexpr int kRendezvousSlice = 200;    // milliseconds between two looks at the clock
 constexpr std::chrono::seconds kReply(30);
 constexpr std::chrono::milliseconds kRetry(10);
@@ -27,12 +27,19 @@ struct Join {
   uint32_t magic;
   uint32_t ranks;
   uint32_t rank;
+  Member self;
+};
+
+struct Guest {
+  Fd socket;
+  Member member = {};
 };
 
 // For each link. What follows: its socket if `code` is HCCL_SUCCESS, otherwise a text of `size` bytes, and the end.
 struct Reply {
   int32_t code;
   uint32_t size;
+  Member member;  // on the link's other side
 };
 
 void require_rank(uint32_t ranks, uint32_t rank) {
@@ -63,7 +70,7 @@ class Host {
   size_t missing() const {
     if (guests_.empty()) return 1;
     size_t count = 0;
-    for (const Fd& guest : guests_) count += guest.open() ? 0 : 1;
+    for (const Guest& guest : guests_) count += guest.socket.open() ? 0 : 1;
     return count;
   }
 
@@ -73,7 +80,7 @@ class Host {
            "initialisation within ", limit_->count(), " s (HCCL_CONNECT_TIMEOUT); rank ", names(true), " did");
     }
     std::vector<pollfd> entries{{listener_.number(), POLLIN, 0}};
-    for (const Fd& guest : guests_) entries.push_back({guest.number(), POLLIN, 0});  // negative ones are skipped
+    for (const Guest& guest : guests_) entries.push_back({guest.socket.number(), POLLIN, 0});  // skips negative ones
     if (poll(entries.data(), entries.size(), deadline_.left(kRendezvousSlice)) <= 0) return;
     for (size_t i = 1; i < entries.size(); ++i) {
       if (entries[i].revents == 0) continue;
@@ -83,20 +90,20 @@ class Host {
     if (entries[0].revents != 0) admit(accept_from(listener_));
   }
 
-  void admit(Fd guest) {
+  void admit(Fd socket) {
     Join join{};
-    if (!guest.open() || !read_all(guest, &join, sizeof(join), Deadline(kReply)) || join.magic != kMagic) return;
+    if (!socket.open() || !read_all(socket, &join, sizeof(join), Deadline(kReply)) || join.magic != kMagic) return;
     try {
       require_rank(join.ranks, join.rank);
       if (guests_.empty()) guests_.resize(join.ranks);
       require(join.ranks == guests_.size(), HCCL_E_PARA, "rank ", join.rank, " says that there are ", join.ranks,
               " ranks, others say ", guests_.size());
-      require(!guests_[join.rank].open(), HCCL_E_PARA, "two processes say that they are rank ", join.rank);
+      require(!guests_[join.rank].socket.open(), HCCL_E_PARA, "two processes say that they are rank ", join.rank);
     } catch (const Error& error) {
-      turn_away(guest, error);
+      turn_away(socket, error);
       throw;
     }
-    guests_[join.rank] = std::move(guest);
+    guests_[join.rank] = {std::move(socket), join.self};
   }
 
   // Pair by pair, so that this process needs no more descriptors than it has guests. Each guest gets its links in the
@@ -105,26 +112,27 @@ class Host {
     for (size_t low = 0; low < guests_.size(); ++low) {
       for (size_t high = low + 1; high < guests_.size(); ++high) {
         const auto [first, second] = connected_pair();
-        give(low, first);
-        give(high, second);
+        give(low, first, guests_[high].member);
+        give(high, second, guests_[low].member);
       }
     }
   }
 
-  void give(size_t rank, const Fd& link) const {
-    const Reply reply{HCCL_SUCCESS, 0};
+  void give(size_t rank, const Fd& link, Member member) const {
+    const Reply reply{HCCL_SUCCESS, 0, member};
     const Deadline soon(kReply);
-    if (write_all(guests_[rank], &reply, sizeof(reply), soon) && hand_over(guests_[rank], link, soon)) return;
+    const Fd& socket = guests_[rank].socket;
+    if (write_all(socket, &reply, sizeof(reply), soon) && hand_over(socket, link, soon)) return;
     fail(HCCL_E_REMOTE, "the process of rank ", rank, " ended, or took nothing, while the ranks were being connected");
   }
 
   void turn_all_away(const Error& error) const noexcept {
-    for (const Fd& guest : guests_) turn_away(guest, error);
+    for (const Guest& guest : guests_) turn_away(guest.socket, error);
   }
 
   static void turn_away(const Fd& guest, const Error& error) noexcept {
     if (!guest.open()) return;
-    const Reply reply{error.code(), static_cast<uint32_t>(error.text().size())};
+    const Reply reply{error.code(), static_cast<uint32_t>(error.text().size()), {}};
     const Deadline soon(kReply);
     if (write_all(guest, &reply, sizeof(reply), soon)) write_all(guest, error.text().data(), reply.size, soon);
   }
@@ -132,13 +140,13 @@ class Host {
   std::string names(bool present) const {
     std::string list;
     for (size_t rank = 0; rank < guests_.size(); ++rank) {
-      if (guests_[rank].open() == present) list += text(list.empty() ? "" : ", ", rank);
+      if (guests_[rank].socket.open() == present) list += text(list.empty() ? "" : ", ", rank);
     }
     return list;
   }
 
   Fd listener_;
-  std::vector<Fd> guests_;  // by rank
+  std::vector<Guest> guests_;  // by rank
   const Deadline deadline_;
   const Limit limit_;
 };
@@ -150,8 +158,8 @@ void host(Fd listener) {
 }
 
 // The links, or nothing if the host closed the connection without an answer.
-std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
-  const Join request{kMagic, ranks, rank};
+std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank, Member self) {
+  const Join request{kMagic, ranks, rank, self};
   const Limit limit = connect_limit();
   const Deadline deadline(limit ? Limit(*limit + kReply) : Limit());  // the host's own deadline says more
   if (!write_all(fd, &request, sizeof(request), deadline)) return std::nullopt;
@@ -165,8 +173,8 @@ std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
       if (!read_all(fd, message.data(), message.size(), deadline)) return std::nullopt;
       throw Error(reply.code, message);
     }
-    links[peer] = take_over(fd, deadline);
-    if (!links[peer].open()) return std::nullopt;
+    links[peer] = {take_over(fd, deadline), reply.member};
+    if (!links[peer].socket.open()) return std::nullopt;
   }
   return links;
 }
@@ -187,7 +195,7 @@ std::string open_rendezvous() {
   return name;
 }
 
-Links meet(const std::string& name, uint32_t ranks, uint32_t rank) {
+Links meet(const std::string& name, uint32_t ranks, uint32_t rank, Member self) {
   require_rank(ranks, rank);
   const GilRelease released;
   const Fd fd = connect_to(name);
@@ -195,13 +203,13 @@ Links meet(const std::string& name, uint32_t ranks, uint32_t rank) {
       fd.open(), HCCL_E_REMOTE, "nobody waits at '", name,
       "': the process that made the root information has ended, its time is over (HCCL_CONNECT_TIMEOUT), or it runs "
       "on another machine or in another network namespace, which the twin's collectives do not reach");
-  auto links = join(fd, ranks, rank);
+  auto links = join(fd, ranks, rank, self);
   require(links.has_value(), HCCL_E_REMOTE, "the process that made the root information ended before all of the ",
           ranks, " ranks were connected");
   return std::move(*links);
 }
 
-Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank) {
+Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank, Member self) {
   require_rank(ranks, rank);
   const GilRelease released;
   const Deadline deadline(connect_limit());
@@ -209,7 +217,7 @@ Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank)
     if (Fd listener = listen_at(name); listener.open()) host(std::move(listener));
     // Refused or closed: that host had all its ranks. Another round begins.
     if (const Fd fd = connect_to(name); fd.open()) {
-      if (auto links = join(fd, ranks, rank)) return std::move(*links);
+      if (auto links = join(fd, ranks, rank, self)) return std::move(*links);
     }
     require(!deadline.passed(), HCCL_E_TIMEOUT, "the ", ranks, " ranks did not meet at '", name,
             "' within HCCL_CONNECT_TIMEOUT");
@@ -217,14 +225,14 @@ Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank)
   }
 }
 
-std::vector<Links> connect_all(uint32_t ranks) {
-  std::vector<Links> all(ranks);
-  for (Links& links : all) links.resize(ranks);
-  for (uint32_t low = 0; low < ranks; ++low) {
-    for (uint32_t high = low + 1; high < ranks; ++high) {
+std::vector<Links> connect_all(const std::vector<Member>& members) {
+  std::vector<Links> all(members.size());
+  for (Links& links : all) links.resize(members.size());
+  for (size_t low = 0; low < members.size(); ++low) {
+    for (size_t high = low + 1; high < members.size(); ++high) {
       auto [first, second] = connected_pair();
-      all[low][high] = std::move(first);
-      all[high][low] = std::move(second);
+      all[low][high] = {std::move(first), members[high]};
+      all[high][low] = {std::move(second), members[low]};
     }
   }
   return all;

@@ -8,13 +8,23 @@
 #include <vector>
 
 #include "collective/socket.h"
+#include "runtime/memory/shared_file.h"
 
 namespace opwright::collective {
 
 constexpr uint32_t kMostRanks = 128;
 
-// Sockets by rank; the own entry is not open.
-using Links = std::vector<Fd>;
+// A process with one of its devices, in all of its communicators: the file in which it notes the collectives that it
+// launches (entry_order.h). {} if nobody checks their order.
+using Member = memory::FileName;
+
+// Another rank, and the socket to it.
+struct Connection {
+  Fd socket;
+  Member member = {};
+};
+// By rank; the own entry is not open.
+using Links = std::vector<Connection>;
 
 // A name that nobody else has, in this process or in others.
 std::string new_name(const char* purpose);
@@ -23,12 +33,12 @@ std::string new_name(const char* purpose);
 std::string open_rendezvous();
 
 // Meets the others at a name that open_rendezvous gave to one of them. Throws HCCL_E_TIMEOUT with the missing ranks.
-Links meet(const std::string& name, uint32_t ranks, uint32_t rank);
+Links meet(const std::string& name, uint32_t ranks, uint32_t rank, Member self);
 
 // The same for a name that all ranks know: the first one waits for the others.
-Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank);
+Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank, Member self);
 
-// Connects communicators of one process: element i is what rank i gets.
-std::vector<Links> connect_all(uint32_t ranks);
+// Connects communicators of one process, by the members of the ranks: element i is what rank i gets.
+std::vector<Links> connect_all(const std::vector<Member>& members);
 
 }  // namespace opwright::collective

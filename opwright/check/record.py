@@ -37,7 +37,7 @@ class CheckedRow:
     kinds
         Those of its findings.
     process
-        What the process must be; see `opwright.check.row.Row`.
+        The kind of its process; see `opwright.check.processes.kinds`.
     """
 
     name: str

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from opwright.check.finding import Kind
+    from opwright.check.processes.kinds import ProcessKind
     from opwright.check.row_context import RowContext
     from opwright.check.subject import Subject
 
@@ -56,7 +57,7 @@ class Row:
     cost
         `high` for a row that compiles: it takes seconds for each operator.
     process
-        What the process must be: `guarded` has device memory with guard pages and poison.
+        The kind of the process that it runs in.
     """
 
     name: str
@@ -66,4 +67,4 @@ class Row:
     columns: tuple[str, ...] = ("eager",)
     needs: Needs = apply_always
     cost: Literal["low", "high"] = "low"
-    process: Literal["plain", "guarded"] = "plain"
+    process: ProcessKind = "plain"

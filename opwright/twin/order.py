@@ -15,7 +15,7 @@ from typing import Any
 
 from opwright.internals import npu_memory
 
-__all__ = ["Access", "Finding", "take_findings"]
+__all__ = ["Access", "Finding", "is_checked", "take_findings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,14 @@ def library() -> ctypes.CDLL:
     found = ctypes.CDLL("libascendcl.so")
     found.opwright_order_take.restype = ctypes.c_char_p
     return found
+
+
+def is_checked() -> bool:
+    """Return whether this process compares what its streams do.
+
+    It does if it was started with OPWRIGHT_ORDER=1.
+    """
+    return bool(library().opwright_order_enabled())
 
 
 def take_findings() -> list[Finding]:

@@ -39,6 +39,7 @@ __all__ = [
     "GRAPHS",
     "GROUPS",
     "MARKS",
+    "ORDER",
     "PROCESS",
     "SCHEMA",
     "VALUES",
@@ -61,7 +62,8 @@ VALUES = ("autocast", "determinism", "devices", "edges", "gradients", "layouts",
 GRAPHS = ("compiled", "export", "functionalization", "graph_breaks", "meta", "symbolic")
 SCHEMA = ("aliasing", "converter", "errors", "mutation", "registration", "schema", "serialization")
 PROCESS = ("concurrency", "cost", "leaks", "state")
-GROUPS = (VALUES, GRAPHS, SCHEMA, PROCESS)
+ORDER = ("order",)
+GROUPS = (VALUES, GRAPHS, SCHEMA, PROCESS, ORDER)
 
 # One in so many quick rows is run on a sound operator, besides its own; of those that call an
 # operator for most of a second, one in more.

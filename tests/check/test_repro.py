@@ -185,7 +185,7 @@ def test_a_script_of_a_guarded_row_guards_memory() -> None:
     rows = (CheckedRow(name="numerics", title="", columns=("eager",), process="guarded"),)
     run = dataclasses.replace(run_of(failed(script=("assert 0",))), rows=rows)
     [(_, text)] = scripts_of(run, REQUEST).values()
-    guard = text.index(f'os.environ[{GUARD!r}] = "1"')
+    guard = text.index(f'os.environ["{GUARD}"] = "1"')
     assert guard < text.index("import opwright.twin")
 
 

@@ -19,6 +19,8 @@
 #include "hccl/hccl.h"
 #include "scenario.h"
 
+extern "C" const char* opwright_order_take();
+
 namespace {
 
 // Two ranks, each with a device and a stream of it.
@@ -233,6 +235,36 @@ SCENARIO(parts_of_two_communicators_do_not_meet) {
   CHECK(std::string(name) != other);
 }
 
+SCENARIO(ranks_that_enter_collectives_in_different_order_are_found) {
+  setenv("OPWRIGHT_ORDER", "1", 1);  // it is read with the first task
+  Pair first;
+  int32_t devices[] = {0, 1};
+  HcclComm second[2] = {};
+  OK(HcclCommInitAll(2, devices, second));
+  aclrtStream streams[2] = {};
+  for (int rank = 0; rank < 2; ++rank) {
+    OK(aclrtSetDevice(rank));
+    OK(aclrtCreateStream(&streams[rank]));
+  }
+  const auto enter_both = [&](int rank, bool swapped) {
+    OK(aclrtSetDevice(rank));
+    if (swapped) OK(HcclBarrier(second[rank], streams[rank]));
+    OK(HcclBarrier(first.comms[rank], first.streams[rank]));
+    if (!swapped) OK(HcclBarrier(second[rank], streams[rank]));
+  };
+  const auto findings = [&] {
+    first.wait();
+    for (aclrtStream stream : streams) OK(aclrtSynchronizeStream(stream));
+    return std::string(opwright_order_take());
+  };
+  for (int rank = 0; rank < 2; ++rank) enter_both(rank, false);
+  CHECK_EQ(findings(), "[]");
+  for (int rank = 0; rank < 2; ++rank) enter_both(rank, rank == 1);
+  const std::string found = findings();
+  CHECK(found.find("ranks enter collectives in different order") != std::string::npos);
+  CHECK(found.find("HcclBarrier of communicator") != std::string::npos);
+}
+
 SCENARIO(as_many_ranks_as_a_process_may_open_files) {
   OK(aclInit(nullptr));
   rlimit files{};
@@ -259,7 +291,7 @@ SCENARIO(as_many_ranks_as_a_process_may_open_files) {
 }
 
 SCENARIO(a_join_that_cannot_be_is_answered) {
-  constexpr uint32_t kMagic = 0x6f706831;
+  constexpr uint32_t kMagic = 0x6f706832;
   OK(aclInit(nullptr));
   for (const auto& [ranks, rank, reason] : {
            std::tuple{0u, 0u, "a communicator of 0 ranks"},
@@ -268,7 +300,7 @@ SCENARIO(a_join_that_cannot_be_is_answered) {
        }) {
     HcclRootInfo info{};
     OK(HcclGetRootInfo(&info));
-    const std::string answer = answer_to(info, {kMagic, ranks, rank});
+    const std::string answer = answer_to(info, {kMagic, ranks, rank, 0, 0});
     CHECK(answer.find(reason) != std::string::npos);
   }
 }

@@ -75,6 +75,13 @@ size_t SharedFile::written_bytes() const {
   return fstat(descriptor(), &found) == 0 ? static_cast<size_t>(found.st_blocks) * kBlock : 0;
 }
 
+void* SharedFile::map() const {
+  void* const view = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor(), 0);
+  require(view != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", bytes_,
+          " bytes: ", std::strerror(errno));
+  return view;
+}
+
 void SharedFile::take_place_of(void* pages, size_t bytes) const {
   for (size_t done = 0; done < bytes;) {
     const char* const from = static_cast<const char*>(pages) + done;

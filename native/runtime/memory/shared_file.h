@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "runtime/error.h"
 #include "runtime/fd.h"
 
 namespace opwright::memory {
@@ -17,10 +19,13 @@ struct FileName {
   uint32_t number;  // no other file of the process has it
 
   bool operator==(const FileName& other) const { return process == other.process && number == other.number; }
+  bool operator<(const FileName& other) const {
+    return std::pair(process, number) < std::pair(other.process, other.number);
+  }
   std::string shown() const;  // "opwright-<process>-<number>"
 };
 
-class SharedFile {
+class OPWRIGHT_API SharedFile {
  public:
   // A new one. Throws 207001 if the host has no memory.
   explicit SharedFile(size_t bytes);
@@ -33,6 +38,8 @@ class SharedFile {
   // Of the machine's memory: pages that nobody has touched are not there.
   size_t written_bytes() const;
 
+  // Another view of all of it, which the caller unmaps. Throws 207001 if the host has no room.
+  void* map() const;
   // Its begin gets what the pages hold, and is mapped in their place. What is written to them meanwhile is lost.
   void take_place_of(void* pages, size_t bytes) const;
 

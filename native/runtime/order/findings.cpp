@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/explore/explore.h"
+#include "runtime/order/order.h"
 #include "runtime/order/python_lines.h"
 #include "runtime/trace.h"
 
@@ -123,7 +124,21 @@ void report_freed(const Access& access, const std::string& freed_at) {
            "them\n"));
 }
 
+void report_entries(const Launch& first, const Launch& second, const std::string& other) {
+  const auto access = [](const Launch& launch) {
+    return Access{std::make_shared<const Launch>(launch), "the order of ranks", 0, 0, false, false, 0, {}};
+  };
+  std::string words =
+      text("ranks enter collectives in different order\n  ", first.function, " on ", place_of(first),
+           " comes first here\n", indent(first.lines), "  ", second.function, " comes first on ", other, "\n");
+  if (second.stream >= 0) words += text("  here it comes later, on ", place_of(second), "\n", indent(second.lines));
+  words += "  each rank may wait in its first one for the others: launch them in the same order on all ranks\n";
+  add(access(first), access(second), words);
+}
+
 }  // namespace opwright::order
+
+extern "C" OPWRIGHT_API int opwright_order_enabled() { return opwright::order::enabled() ? 1 : 0; }
 
 // Answers what was found since the last time, as JSON, and forgets it; the text lives until the thread's next call.
 extern "C" OPWRIGHT_API const char* opwright_order_take() {

@@ -4,6 +4,9 @@
 // finding ends with kExitStatus instead, unless its orders are explored, which has exit statuses of its own.
 #pragma once
 
+#include <string>
+
+#include "runtime/error.h"
 #include "runtime/order/shadow.h"
 
 namespace opwright::order {
@@ -11,6 +14,9 @@ namespace opwright::order {
 constexpr int kExitStatus = 66;  // ThreadSanitizer's
 
 void report(const Access& earlier, const Access& later);
+// Two collectives of two communicators: this rank launches the first one first, `other` (a rank, in words) the second
+// one. This rank may not have launched the second one yet: then it has no stream and no lines.
+OPWRIGHT_API void report_entries(const Launch& first, const Launch& second, const std::string& other);
 // A replayed task uses memory of a tensor that was freed after the capture, at these lines of Python.
 void report_freed(const Access& access, const std::string& freed_at);
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.h"
 #include "runtime/order/clock.h"
 #include "runtime/streams/task.h"
 
@@ -26,7 +27,7 @@ namespace opwright::order {
 
 // Throws 100000 for a value of OPWRIGHT_ORDER that is not 0 or 1; so do the others, as the setting is read by the
 // first.
-bool enabled();
+OPWRIGHT_API bool enabled();
 
 // To be called when ACL is initialized. Follows the tensors of the process if the order is checked.
 void start();

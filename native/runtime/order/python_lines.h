@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "runtime/error.h"
+
 namespace opwright::order {
 
 // The innermost lines of the calling thread that are not torch's or torch_npu's: "train.py:10 in step", one a line.
 // Empty on threads without Python: autograd's, torch_npu's consumer.
-std::string python_lines();
+OPWRIGHT_API std::string python_lines();
 
 // The same lines as they stand below a line of a report.
 std::string indent(const std::string& lines);

@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import platform
+import re
 import signal
 import sys
 import warnings
@@ -42,6 +43,8 @@ __all__ = [
     "write_signal_mask",
     "write_signals",
 ]
+
+STREAM_THREAD = re.compile(r"npu\d+-stream\d+")
 
 
 # Python.
@@ -230,13 +233,17 @@ def read_files() -> list[str]:
 
 
 def read_threads() -> list[str]:
-    """Return the names of the process's threads."""
+    """Return the names of the process's threads.
+
+    Those of streams are the twin's: a stream has one from its first task on, and torch_npu hands
+    out streams of a pool in turn.
+    """
     found = []
     for number in os.listdir("/proc/self/task"):  # noqa: PTH208 - names are all that is wanted
         with suppress(OSError):  # it has ended
             path = Path(f"/proc/self/task/{number}/comm")
             found.append(path.read_text(encoding="utf-8", errors="replace").strip())
-    return sorted(found)
+    return sorted(each for each in found if not STREAM_THREAD.match(each))
 
 
 def read_float_control() -> str:

@@ -16,6 +16,7 @@ tail       the beginning and the end of what a process printed
 On both sides:
 
 channel    messages as JSON, between two processes
+kinds      the kinds of processes, and the variables that make them
 note       what a worker is at, in memory that outlives it
 system     what processes agree on, and what Linux offers to one and Python does not
 

@@ -212,7 +212,7 @@ class Server:
         """Start a worker; the server is ready."""
         self.number += 1
         worker = WorkerProcess(self.number, kind)
-        order = json.dumps({"fork": worker.number, "guarded": kind == "guarded"}).encode()
+        order = json.dumps({"fork": worker.number, "kind": kind}).encode()
         pid = None
         while pid is None:
             self.ready()

@@ -3,10 +3,9 @@
 A worker is there within milliseconds instead of seconds. That is sound because at the fork this
 process has one thread, has not touched the NPU, and has run no user code.
 
-The command sends {"fork": number, "guarded": whether} with four descriptors (channel, output, note,
+The command sends {"fork": number, "kind": kind} with four descriptors (channel, output, note,
 stacks); the answer is {"forked": number, "pid": pid}, and {"ended": number, "status": status} when
-the worker is gone. Whether its memory is guarded is decided at the fork: the twin asks with the
-first memory, which this process does not take.
+the worker is gone. Its kind is decided at the fork: see `kinds`.
 The control socket keeps the borders of messages. When the command goes away, however that happens,
 all workers are killed.
 """
@@ -29,9 +28,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from opwright.check.processes.kinds import VARIABLES
 from opwright.check.processes.limits import descendants
 from opwright.check.processes.system import OWN_FOLDER, Descriptors, adopt_orphans, end_with_parent
-from opwright.twin.settings import GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,7 +117,7 @@ def serve(control: socket.socket, work: Callable[[Descriptors], None]) -> None:
                     end_all(workers)
                     return
                 order = json.loads(data)
-                pid = fork(control, workers, given, work, is_guarded=order["guarded"])
+                pid = fork(control, workers, given, work, kind=order["kind"])
                 poll.register(workers.add(pid, order["fork"]), select.POLLIN)
                 send(control, forked=order["fork"], pid=pid)
             else:
@@ -140,7 +139,7 @@ def fork(
     given: Sequence[int],
     work: Callable[[Descriptors], None],
     *,
-    is_guarded: bool,
+    kind: str,
 ) -> int:
     """Return the process of a new worker."""
     server = os.getpid()
@@ -158,8 +157,7 @@ def fork(
         control.close()
         for each in workers.ends:
             os.close(each)
-        if is_guarded:
-            os.environ[GUARD] = "1"
+        os.environ.update(VARIABLES[kind])
         work(Descriptors(*given))
         code = 0
     finally:

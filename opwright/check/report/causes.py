@@ -61,5 +61,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "meta/wrong-strides": ("autocast/fake-differs", "compiled/differs"),
     "symbolic/specialised": ("export/specialised", "graph_breaks/recompiles"),
     "functionalization/differs": ("compiled/differs", "export/differs"),
+    "concurrency/wrong-stream": ("order/unordered",),
+    "order/unordered": ("concurrency/different-results", "determinism/differs"),
     "state/changed": ("compiled/raises", "concurrency/different-results"),
 }

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.check.known.failures import new_failures
+from opwright.check.processes.kinds import VARIABLES
 from opwright.check.report.source import escape_controls
 from opwright.check.repro.arguments import arguments_lines
 from opwright.check.samples.text import describe
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.packaging.writer import write_tree
-from opwright.twin.settings import GUARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from opwright.check.finding import Finding
     from opwright.check.known.failures import Failure
@@ -53,7 +53,7 @@ def write_scripts(folder: Path, record: Record, request: Request) -> dict[Key, s
 def scripts_of(record: Record, request: Request) -> dict[Key, tuple[str, str]]:
     """Return failure -> the name and the text of its script."""
     schemas = {each.name: each.schema for each in record.operators}
-    guarded = {each.name for each in record.rows if each.process == "guarded"}
+    kinds = {each.name: each.process for each in record.rows}
     scripts: dict[Key, tuple[str, str]] = {}
     for each in new_failures(record):
         operator = each.outcome.operator
@@ -61,17 +61,17 @@ def scripts_of(record: Record, request: Request) -> dict[Key, tuple[str, str]]:
             schema = parse_schema(schemas[operator], where=operator)
             name = name_of(each)
             text = script_of(each, schema, request, name=name)
-            if each.outcome.row in guarded:
-                text = re.sub(
-                    "^import ", f"{guard_text()}import ", text, count=1, flags=re.MULTILINE
-                )
+            if variables := VARIABLES[kinds.get(each.outcome.row, "plain")]:
+                start = environment_lines(variables)
+                text = re.sub("^import ", f"{start}import ", text, count=1, flags=re.MULTILINE)
             scripts[each.key] = (name, text)
     return scripts
 
 
-def guard_text() -> str:
-    """Return what guards memory: the twin reads it when torch_npu loads it."""
-    return f'import os\n\nos.environ[{GUARD!r}] = "1"\n\n'
+def environment_lines(variables: Mapping[str, str]) -> str:
+    """Return what sets variables: the twin and torch_npu read them when torch_npu is loaded."""
+    lines = [f'os.environ["{name}"] = "{value}"\n' for name, value in variables.items()]
+    return f"import os\n\n{''.join(lines)}\n"
 
 
 def name_of(failure: Failure) -> str:

@@ -77,6 +77,19 @@ def test_ranks(scenario: str, size: int) -> None:
     check(scenario, size)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "size"),
+    [
+        ("different_order", 2),
+        ("different_order", 3),
+        ("parts_in_any_order", 3),
+        ("sends_in_any_order", 2),
+    ],
+)
+def test_ranks_enter_collectives_in_one_order(scenario: str, size: int) -> None:
+    check(f"entry_order.{scenario}", size, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
+
+
 def test_two_backends() -> None:
     check("point_to_point.two_backends", BACKEND="cpu:gloo,npu:hccl")
 
