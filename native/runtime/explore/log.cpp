@@ -45,6 +45,13 @@ void Log::write_wait(const std::string& what, const std::string& place) const {
   write_line(members);
 }
 
+void Log::write_race(const Step& earlier, const Step& later) const {
+  std::string members;
+  trace::append_member(members, "race", json_of(earlier));
+  trace::append_member(members, "with", json_of(later));
+  write_line(members);
+}
+
 void Log::write_copy(const std::string& key, const char* direction, size_t bytes, uint64_t digest,
                      const std::string& place) const {
   std::string members;

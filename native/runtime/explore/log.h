@@ -1,6 +1,7 @@
 // native/runtime/explore/log.h
-// The events of a run, one JSON object a line, in the file that OPWRIGHT_EXPLORE_LOG names: launches, steps, waits of
-// the host, and copies with a digest of their bytes. `opwright run --order=explore` compares them between runs.
+// The events of a run, one JSON object a line, in the file that OPWRIGHT_EXPLORE_LOG names: launches, steps, races,
+// waits of the host, and copies with a digest of their bytes. `opwright run --order=explore` compares them between
+// runs.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,8 @@ class Log {
   void write_launch(const Step& step, const std::string& name, const std::string& place) const;
   void write_run(const Step& step) const;
   void write_wait(const std::string& what, const std::string& place) const;
+  // Nothing orders the two, which use the same memory.
+  void write_race(const Step& earlier, const Step& later) const;
   void write_copy(const std::string& key, const char* direction, size_t bytes, uint64_t digest,
                   const std::string& place) const;
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/explore/explore.h"
+#include "runtime/explore/log.h"
 #include "runtime/order/order.h"
 #include "runtime/order/python_lines.h"
 #include "runtime/trace.h"
@@ -109,6 +110,11 @@ void add(const Access& earlier, const Access& later, const std::string& words) {
 }  // namespace
 
 void report(const Access& earlier, const Access& later) {
+  const Launch& first = *earlier.launch;
+  const Launch& second = *later.launch;
+  if (first.task != 0 && second.task != 0) {
+    explore::event_log().write_race({first.stream, first.task, 0}, {second.stream, second.task, 0});
+  }
   add(earlier, later,
       text("nothing orders ", earlier.launch->function, " and ", later.launch->function,
            ", which use the same memory\n", line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n"));

@@ -143,7 +143,7 @@ void note_launch(const Stream& stream, Task& task) {
   if (!enabled() || !is_named(stream) || is_flag(task)) return;
   const std::vector<MemoryRange> ranges = keep_shared(task.memory_ranges());
   if (ranges.empty()) return;
-  Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines()};
+  Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines(), stream.submitted() + 1};
   Effects effects;
   {
     const std::lock_guard<std::mutex> lock(state().mutex);

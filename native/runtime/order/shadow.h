@@ -22,6 +22,7 @@ struct Launch {
   uint64_t number;  // among the launches of the timeline
   std::string function;
   std::string lines;  // of Python, innermost first; of a replayed task those of its capture, then of the replay
+  uint64_t task = 0;  // among those of the stream, from 1; 0 for a task of a captured graph, and on the host
 };
 
 // One operand of a task.

@@ -58,6 +58,7 @@ class OPWRIGHT_API Stream {
   std::shared_ptr<TaskSink> diversion() const;
 
   // True when every task submitted so far has finished.
+  uint64_t submitted() const noexcept { return submitted_.load(); }
   bool idle() const noexcept { return completed_.load() == submitted_.load(); }
   // Waits for the tasks submitted so far; false when the timeout passed first. Gives the GIL up.
   bool wait(Timeout timeout);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from opwright.command_line.files import write_atomically
@@ -14,6 +15,7 @@ from opwright.twin.explore.judge import judge
 from opwright.twin.explore.minimize import holds_of, minimize
 from opwright.twin.explore.outcome import Order
 from opwright.twin.explore.processes import Program, open_runner
+from opwright.twin.explore.races import turn_races
 from opwright.twin.explore.report import (
     describe_baseline,
     describe_failure,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from opwright.twin.explore.choice import Replay
     from opwright.twin.explore.compare import Baseline
+    from opwright.twin.explore.events import Process
     from opwright.twin.explore.judge import Verdict
     from opwright.twin.explore.processes import Runner
     from opwright.twin.settings import TwinSettings
@@ -101,7 +104,7 @@ def explore(
         for line in describe_baseline(baseline.unsteady, baseline.output is not None):
             say(line)
         exploration = Exploration(runner, baseline, limit, say)
-        verdicts = [exploration.run(order) for order in orders_of(choice)]
+        verdicts = [exploration.run(order) for order in orders_of(choice, first.processes)]
         known = set(find_findings(first.errors))
         found = dict.fromkeys(
             finding
@@ -116,14 +119,20 @@ def explore(
         return 0 if bad is None else bad.exit_code
 
 
-def orders_of(choice: Explore | Replay) -> Iterator[Order]:
-    """Return the orders to run."""
+def orders_of(choice: Explore | Replay, processes: Sequence[Process]) -> Iterator[Order]:
+    """Yield the orders to run.
+
+    Beside those of the seeds there are as many that turn races around, if the program has them. The
+    steps of several processes have no common numbers, so that only one process has such orders.
+    """
     if isinstance(choice, Explore):
         for seed in range(choice.first, choice.first + choice.count):
             yield Order(seed=seed)
+        if len(processes) == 1:
+            yield from islice(turn_races(processes[0].events), choice.count)
         return
     written, holds = read_repro(choice.file)
-    yield Order(seed=written, holds=holds)
+    yield Order(seed=written, holds=holds, name="the order of the file")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Copy", "Event", "Launch", "Process", "Ran", "Step", "Waited", "read_processes"]
+__all__ = ["Copy", "Event", "Launch", "Process", "Race", "Ran", "Step", "Waited", "read_processes"]
 
 
 class Step(NamedTuple):
@@ -72,7 +72,15 @@ class Copy:
     places: tuple[str, ...]
 
 
-Event = Launch | Ran | Waited | Copy
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """Two steps that use the same memory, in the order of their launches; nothing orders them."""
+
+    earlier: Step
+    later: Step
+
+
+Event = Launch | Ran | Waited | Race | Copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +130,8 @@ def event_of(plain: dict[str, Any], hidden: str) -> Event:
         return Launch(step=Step(*plain["launch"]), name=plain["name"], places=places)
     if "run" in plain:
         return Ran(step=Step(*plain["run"]))
+    if "race" in plain:
+        return Race(earlier=Step(*plain["race"]), later=Step(*plain["with"]))
     if "wait" in plain:
         return Waited(what=plain["wait"], places=places)
     return Copy(

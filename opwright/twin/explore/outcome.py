@@ -22,10 +22,13 @@ class Order:
     ----------
     holds
         Lines as native/runtime/explore/policy.h has them; used if there is no seed.
+    name
+        As it is reported; made from the seed if there is one.
     """
 
     seed: int | None = None
     holds: tuple[str, ...] = ()
+    name: str = "the order of the launches"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

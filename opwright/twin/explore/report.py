@@ -22,9 +22,7 @@ LAST_LINES = 15  # of standard error, for an order that fails
 
 def name_order(order: Order) -> str:
     """Return an order as the summary calls it."""
-    if order.seed is not None:
-        return f"order {order.seed}"
-    return "the order of the file" if order.holds else "the order of the launches"
+    return order.name if order.seed is None else f"order {order.seed}"
 
 
 def describe_status(outcome: Outcome, limit: float) -> str:
@@ -85,11 +83,17 @@ def summarize(verdicts: Sequence[Verdict], findings: Iterable[str], limit: float
         f"{len(failed)} failed, {differing} with other results"
     )
     for verdict in bad:
-        seed = verdict.outcome.order.seed
+        order = verdict.outcome.order
         how = describe_status(verdict.outcome, limit) if verdict.difference is None else "differs"
-        again = "" if seed is None else f"; again: --order=explore:{seed},1"
-        lines.append(f"  {name_order(verdict.outcome.order)}: {how}{again}")
+        lines.append(f"  {name_order(order)}: {how}; again: {describe_again(order)}")
     return lines
+
+
+def describe_again(order: Order) -> str:
+    """Return how to run an order again."""
+    if order.seed is not None:
+        return f"--order=explore:{order.seed},1"
+    return "--order=replay:FILE with the file of --repro, which has the first of these"
 
 
 def write_repro(

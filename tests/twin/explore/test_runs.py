@@ -62,7 +62,8 @@ def test_an_order_with_other_results_is_named_and_written(tmp_path: Path) -> Non
         "has other bytes\n"
     ) in done.stderr
     assert re.search(r"program\.py:18 in <module>", done.stderr)
-    assert "4 orders run beside that of the launches: 0 failed," in done.stderr
+    # Those of the seeds, and the one in which the later of the two comes first.
+    assert "5 orders run beside that of the launches: 0 failed," in done.stderr
     assert "again: --order=explore:1,1" in done.stderr
     assert done.stderr.count("opwright: nothing orders aclnnInplaceAdds and aclnnMuls") == 1
     assert "server.py" not in done.stderr
@@ -206,3 +207,31 @@ def test_freed_memory_is_poisoned() -> None:
         assert acl.aclrtMemcpy(*copied) == 0
         assert acl.aclrtFree(device) == 0
     assert set(host) == {0xFF}
+
+
+def test_a_fault_that_needs_two_rare_places_at_once_is_found(tmp_path: Path) -> None:
+    """Each stream does something wrong for one task, which shows only inside of the other's."""
+    program = """
+        x, y, z, *work = (torch.ones(64, device="npu") for _ in range(6))
+        streams = [torch.npu.Stream() for _ in range(3)]
+        torch.npu.synchronize()
+
+        def use(number, wrong, right):
+            with torch.npu.stream(streams[number]):
+                for _ in range(4):
+                    work[number].mul_(1.5)
+                wrong()
+                right()
+                for _ in range(4):
+                    work[number].mul_(1.5)
+
+        use(0, lambda: x.mul_(0), lambda: x.add_(1))
+        use(1, lambda: y.copy_(x), lambda: y.fill_(1))
+        use(2, lambda: z.copy_(y), lambda: None)
+        torch.npu.synchronize()
+        print(z.sum().item())
+    """
+    done = explore(tmp_path, program, how="explore:0,4")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "64.0\n"
+    assert "aclnnInplaceCopy on stream 3 before aclnnInplaceAdds on stream 2 and " in done.stderr
