@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare import OperatorSet as OperatorSet
     from opwright.kit.declare import broadcast as broadcast
     from opwright.kit.declare import cpp as cpp
+    from opwright.kit.declare import each as each
     from opwright.kit.declare import error as error
     from opwright.kit.declare import like as like
     from opwright.kit.declare import promote as promote
@@ -24,6 +25,7 @@ __all__ = [
     "OperatorSet",
     "broadcast",
     "cpp",
+    "each",
     "error",
     "like",
     "promote",

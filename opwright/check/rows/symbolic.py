@@ -41,6 +41,7 @@ from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
+from opwright.kit.expressions.shape import Length
 from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -250,11 +251,23 @@ class Trial:
         }
         if not others:
             return value in lists.values()
+        if any(count == value for count in self.declared_numbers()):
+            return True
         return any(
             count != len(other.results[name])
             for name, count in lists.items()
             for _, other in others
         )
+
+    def declared_numbers(self) -> Iterator[int]:
+        """Yield how many tensors lists of results have, where the declaration computes it."""
+        rules = self.subject.rules
+        values = self.context.arguments(self.sample)
+        for output in () if rules is None else rules.facts.outputs:
+            if rules is not None and not isinstance(output.count, Length | None):
+                count = rules.count(output, values)
+                if count is not None:
+                    yield count
 
     def real(self) -> Metadata:
         """Call the kernel."""

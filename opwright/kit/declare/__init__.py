@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from opwright.kit.declare.operator import Declaration, Deprecation, Operator
 from opwright.kit.declare.operator_set import OperatorSet
-from opwright.kit.declare.rules import broadcast, cpp, like, promote, reduced
+from opwright.kit.declare.rules import broadcast, cpp, each, like, promote, reduced
 from opwright.kit.declare.sample import error, sample, tensor
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "OperatorSet",
     "broadcast",
     "cpp",
+    "each",
     "error",
     "like",
     "promote",

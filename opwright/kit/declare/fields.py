@@ -23,6 +23,7 @@ from opwright.kit.declare.operator import Deprecation, Operator, Upstream
 from opwright.kit.declare.reserved import check_word
 from opwright.kit.declare.rules import Dims, ShapeFunction, read_dtypes
 from opwright.kit.declare.sample import Tolerance
+from opwright.kit.declare.schema import Base
 from opwright.kit.declare.schema_text import parse_schema, split
 from opwright.kit.declare.texts import check_document
 
@@ -47,7 +48,7 @@ class OperatorFields(TypedDict, total=False):
     prototype: str | Path | Prototype | Literal[False]
     requires: str | Sequence[str]
     unspecified: Mapping[str, str]
-    shapes: Mapping[str, ShapeRule | str | Callable[..., Sequence[object]]]
+    shapes: Mapping[str, ShapeRule | str | tuple[()] | Callable[..., Sequence[object]]]
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
     backward: str | Mapping[str, str] | Backward
@@ -74,6 +75,10 @@ KEYS: Mapping[Literal["unspecified", "shapes", "layouts", "tolerances"], str] = 
     "layouts": "argument or output",
     "tolerances": "dtype",
 }
+
+
+# The shape of a 0-d tensor, as authors write it.
+EMPTY: tuple[object, ...] = ("()", "[]", (), [])
 
 
 def read_operator(
@@ -259,12 +264,17 @@ def read_requires(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def read_shape(rule: ShapeRule | str | Callable[..., Sequence[object]], *, where: str) -> ShapeRule:
+def read_shape(
+    rule: ShapeRule | str | tuple[()] | Callable[..., Sequence[object]], *, where: str
+) -> ShapeRule:
     """Read one entry of the field shapes."""
+    if rule in EMPTY:
+        return Dims("")
     if isinstance(rule, str):
         return Dims(rule)
     if isinstance(rule, list | tuple):
-        raise FieldError(where=where, got=repr(rule), fix='write the sizes as a text: "N, 2 * D"')
+        fix = 'write the sizes as a text: "N, 2 * D"; "" for a 0-d tensor'
+        raise FieldError(where=where, got=repr(rule), fix=fix)
     return ShapeFunction(rule) if callable(rule) else rule
 
 
@@ -276,10 +286,11 @@ def dtype_rules(
 ) -> dict[str, DtypeRule]:
     """Read the field dtypes."""
     names = [argument.name for argument in schema.arguments]
+    given = [a.name for a in schema.arguments if a.type.base is Base.SCALAR_TYPE]
     if not isinstance(value, str | list | tuple | set | frozenset):
         rules = cast("Mapping[str, str | Sequence[str] | DtypeRule]", value)
         return {
-            name: read_dtypes(rule, names, where=f"{where}, dtype of {name!r}")
+            name: read_dtypes(rule, names, where=f"{where}, dtype of {name!r}", given=given)
             for name, rule in rules.items()
         }
     tensors = [argument.name for argument in schema.arguments if argument.type.has_tensors]

@@ -108,7 +108,8 @@ class OperatorSet:
             The function that adds the operator to a graph of GE, where the derived converter does
             not fit; or the decorator `.converter` on what this returns.
         requires
-            What has to hold, beyond the patterns: `"0 < k <= N"`, `"mode in ('sum', 'mean')"`.
+            What has to hold, beyond the patterns: `"0 < k <= N"`, `"-x.ndim <= dim < x.ndim"`,
+            `"mode in ('sum', 'mean')"`.
         unspecified
             By output: when its values are open, because the kernel does not write it then:
             `{"mask": "not training"}`, or a comparison as in `requires`. Its shape and dtype stay
@@ -116,18 +117,22 @@ class OperatorSet:
         shapes
             By argument: a pattern (`"*batch, N, D"`). By output: the same text with expressions,
             `like("x")`, `broadcast("x", "y")`, `reduced("x", dim="dim")`, a function of the
-            arguments, or `cpp(...)`. By default an output is like the first tensor argument.
+            arguments, or `cpp(...)`; "" is a 0-d tensor. Of a list of tensors (`Tensor[]`):
+            `each("n", "N, D")`, or `like("xs")` for one like each of a list. By default an output
+            is like the first tensor argument.
         dtypes
             By argument: names of dtypes (`"float16 float32"`), or an argument that it equals. By
-            output: a dtype, an argument, `promote("x", "y")`, `"dtype or x"`. A text or sequence
-            alone is for all tensor arguments, which then have one dtype.
+            output: a dtype, an argument (one of type ScalarType is the dtype itself),
+            `promote("x", "y")`, `"dtype or x"` where that may be None. A text or sequence alone
+            is for all tensor arguments, which then have one dtype.
         layouts
             By tensor argument: "contiguous" where the aclnn function needs it (the adapter copies);
             "any" is the default.
         backward
             "reference" (the reference function is differentiated), a call of an operator
-            (`"rescale_backward(grad, x)"`), formulas by input as in derivatives.yaml, or the
-            decorator `.backward` on what this returns.
+            (`"rescale_backward(grad, x)"`), formulas by input as in derivatives.yaml, which may
+            call operators of the set and of torch (`{"x": "grad * cos(x)"}`), or the decorator
+            `.backward` on what this returns.
         vmap
             "loop" (default), "batch first", or the decorator `.vmap`.
         autocast

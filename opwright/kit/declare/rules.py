@@ -23,6 +23,7 @@ __all__ = [
     "DtypeArgument",
     "DtypeRule",
     "DtypeSet",
+    "EachOf",
     "Like",
     "Promoted",
     "ReducedOf",
@@ -32,6 +33,7 @@ __all__ = [
     "broadcast",
     "cpp",
     "dtype_source",
+    "each",
     "like",
     "promote",
     "read_dtypes",
@@ -70,6 +72,14 @@ class ReducedOf:
 
 
 @dataclass(frozen=True, slots=True)
+class EachOf:
+    """The shapes of a list of tensors: how many there are, and the shape of each; see `each`."""
+
+    count: str
+    shape: Dims | Like | BroadcastOf | ReducedOf
+
+
+@dataclass(frozen=True, slots=True)
 class Cpp:
     """A C++ expression, for the built tier and for op-plugin's YAML only."""
 
@@ -88,7 +98,7 @@ class ShapeFunction:
     function: Callable[..., Sequence[object]]
 
 
-ShapeRule: TypeAlias = Dims | Like | BroadcastOf | ReducedOf | ShapeFunction | Cpp
+ShapeRule: TypeAlias = Dims | Like | BroadcastOf | ReducedOf | EachOf | ShapeFunction | Cpp
 
 
 def like(tensor: str) -> Like:
@@ -97,7 +107,8 @@ def like(tensor: str) -> Like:
     Parameters
     ----------
     tensor
-        Its name; `"xs[0]"` is the first tensor of the list `xs`.
+        Its name; `"xs[0]"` is the first tensor of the list `xs`. A list of results (`Tensor[]`) is
+        like a list: as many tensors, each like the one at its place.
 
     Examples
     --------
@@ -137,6 +148,25 @@ def reduced(tensor: str, *, dim: str | None = None, keepdim: str | None = None) 
     return ReducedOf(tensor, dim, keepdim)
 
 
+def each(count: str, shape: str | Dims | Like | BroadcastOf | ReducedOf) -> EachOf:
+    """Give a list of results (`Tensor[]`) its number of tensors, and each of these its shape.
+
+    Parameters
+    ----------
+    count
+        A size, for example `"n"` or `"len(xs)"`.
+    shape
+        The shape of each. In brackets, `i` is its place in the list: `"sizes[i], D"`,
+        `like("xs[i]")`.
+
+    Examples
+    --------
+    >>> each("len(sizes)", "sizes[i], D")
+    EachOf(count='len(sizes)', shape=Dims(text='sizes[i], D'))
+    """
+    return EachOf(count, Dims(shape) if isinstance(shape, str) else shape)
+
+
 def cpp(text: str) -> Cpp:
     """Give a rule as a C++ expression, which only the built tier can use.
 
@@ -163,9 +193,16 @@ class DtypeSet:
 
 @dataclass(frozen=True, slots=True)
 class SameDtype:
-    """The dtype of a tensor argument."""
+    """The dtype of a tensor argument; of a list, that of its first tensor.
+
+    Parameters
+    ----------
+    each
+        Whether each tensor of a list of results has that of the tensor at its place.
+    """
 
     tensor: str
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +214,16 @@ class Promoted:
 
 @dataclass(frozen=True, slots=True)
 class DtypeArgument:
-    """The value of a ScalarType argument, and where it is None what another rule gives."""
+    """The value of a ScalarType argument, and where it is None what another rule gives.
+
+    Parameters
+    ----------
+    otherwise
+        None if the argument is never None.
+    """
 
     name: str
-    otherwise: DtypeRule
+    otherwise: DtypeRule | None = None
 
 
 DtypeRule: TypeAlias = DtypeSet | SameDtype | Promoted | DtypeArgument | Cpp
@@ -207,17 +250,24 @@ def promote(*tensors: str) -> Promoted:
 
 
 def read_dtypes(
-    value: str | Sequence[str] | DtypeRule, names: Sequence[str], *, where: str
+    value: str | Sequence[str] | DtypeRule,
+    names: Sequence[str],
+    *,
+    where: str,
+    given: Sequence[str] = (),
 ) -> DtypeRule:
     """Read a dtype rule.
 
     Parameters
     ----------
     value
-        Names of dtypes (`"float16 float32"` or a sequence), the name of an argument, or
+        Names of dtypes (`"float16 float32"` or a sequence), the name of an argument, `"xs[0]"` for
+        the first tensor of a list and `"xs[i]"` for the one at the place of a result, or
         `"argument or rule"` for a ScalarType argument that may be None.
     names
         The operator's arguments.
+    given
+        Those of type ScalarType.
 
     Raises
     ------
@@ -235,10 +285,13 @@ def read_dtypes(
         return value
     if isinstance(value, str) and " or " in value:
         name, _, rest = value.partition(" or ")
-        return DtypeArgument(name.strip(), read_dtypes(rest.strip(), names, where=where))
+        otherwise = read_dtypes(rest.strip(), names, where=where, given=given)
+        return DtypeArgument(name.strip(), otherwise)
     words = tuple(value.replace(",", " ").split()) if isinstance(value, str) else tuple(value)
     if len(words) == 1 and words[0] in names and words[0] not in DTYPES:
-        return SameDtype(words[0])
+        return DtypeArgument(words[0]) if words[0] in given else SameDtype(words[0])
+    if len(words) == 1 and words[0].endswith(("[0]", "[i]")) and strip_index(words[0]) in names:
+        return SameDtype(strip_index(words[0]), each=words[0].endswith("[i]"))
     plain = tuple(word.removeprefix("torch.") for word in words)
     unknown = [word for word in plain if word not in DTYPES]
     if unknown:

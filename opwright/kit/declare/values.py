@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare.rules import DtypeSet, Like, Promoted, SameDtype, strip_index
+from opwright.kit.declare.rules import DtypeSet, EachOf, Like, Promoted, SameDtype, strip_index
 
 if TYPE_CHECKING:
     from opwright.kit.declare.operator import Operator
@@ -90,10 +90,22 @@ def dtype_rule(operator: Operator, name: str) -> DtypeRule | None:
     if given is not None or operator.schema.argument(name) is not None:
         return given
     shape = operator.shapes.get(name)
+    if isinstance(shape, EachOf):
+        shape = shape.shape
     if isinstance(shape, Like):
-        return SameDtype(strip_index(shape.tensor))  # of a list, the first tensor's
+        tensor = strip_index(shape.tensor)
+        is_each = shape.tensor.endswith("[i]") or tensor in lists_of_lists(operator.schema, name)
+        return SameDtype(tensor, each=is_each)  # else of a list the first tensor's
     first = first_tensor(operator.schema)
     return None if first is None else SameDtype(first.name)
+
+
+def lists_of_lists(schema: Schema, name: str) -> frozenset[str]:
+    """Return the arguments that a list of results may be like; nothing for one tensor."""
+    results = dict(zip(schema.output_names(), schema.results, strict=True))
+    if name not in results or not results[name].type.is_list:
+        return frozenset()
+    return frozenset(a.name for a in schema.arguments if a.type.has_tensors and a.type.is_list)
 
 
 def possible_dtypes(operator: Operator, name: str) -> frozenset[str] | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.rules import Cpp, DtypeRule, ShapeFunction
     from opwright.kit.declare.schema import Argument, Schema, ValueType
     from opwright.kit.expressions.conditions import Check, Condition
-    from opwright.kit.expressions.shape import Shape
+    from opwright.kit.expressions.shape import Shape, Size
 
 __all__ = [
     "AclnnCall",
@@ -62,7 +62,9 @@ class Output:
     argument
         The argument that it is (mutated, or a view of it); None for a new tensor.
     shape, dtype
-        Rules for a new tensor; None for others.
+        Rules for a new tensor, or for each of a list; None for others.
+    count
+        How many tensors a new list has; None for others.
     unspecified
         What holds where the kernel leaves its values open; nothing if it always writes them.
     """
@@ -73,6 +75,7 @@ class Output:
     argument: str | None = None
     shape: Shape | ShapeFunction | Cpp | None = None
     dtype: DtypeRule | None = None
+    count: Size | None = None
     unspecified: tuple[Condition, ...] = ()
 
     @property

@@ -117,6 +117,7 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
         case Length(name):
             return len(arguments[name])
         case Element(name, index):
+            assert index != "i", "places.put_at comes before"
             return take_element(as_list(arguments[name]), index, name, "element")
         case Binary(operation, left, right):
             values = (
@@ -145,6 +146,7 @@ def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) ->
     """
     value = arguments[part.tensor]
     if part.index is not None:
+        assert part.index != "i", "places.put_at comes before"
         value = take_element(value, part.index, part.tensor, "tensor")
     shape: Sequence[Any] = value.shape
     return shape

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from opwright.kit.declare.rules import DtypeRule
     from opwright.kit.declare.schema import Argument as SchemaArgument
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.expressions.shape import Item, Shape, Size
+    from opwright.kit.expressions.shape import Index, Item, Shape, Size
 
-__all__ = ["Scope", "Value", "dtype", "shape", "size", "span", "tensor_member"]
+__all__ = ["Scope", "Value", "count", "dtype", "shape", "size", "span", "tensor_member"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def value_of(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
     return tensor_at(part.tensor, part.index)
 
 
-def tensor_at(name: str, index: int) -> str:
+def tensor_at(name: str, index: Index) -> str:
     """Return a tensor of a list; a negative index counts from the end."""
     return f"tensor_at({safe(name)}, {index}, {quote(name)})"
 
@@ -161,6 +161,14 @@ def size(rule: Size, scope: Scope) -> Value:
             assert_never(rule)
 
 
+def count(rule: Size, scope: Scope) -> str:
+    """Return the number of tensors of a list: an int64_t."""
+    value = size(rule, scope)
+    if value.kind == "size":
+        return f"{value.operand}.guard_int(__FILE__, __LINE__)"
+    return value.operand
+
+
 def argument_value(scope: Scope, name: str) -> Value:
     """Return the value of a number that is an argument."""
     argument = scope.argument(name)
@@ -170,7 +178,7 @@ def argument_value(scope: Scope, name: str) -> Value:
     return Value(safe(name), "float" if is_float else "int")
 
 
-def element(scope: Scope, name: str, index: int) -> Value:
+def element(scope: Scope, name: str, index: Index) -> Value:
     """Return an element of a list; a negative index counts from the end."""
     text = f"element({list_value(scope, name)}, {index}, {quote(name)})"
     return Value(text, "size" if scope.is_symbolic(name) else "int")
@@ -180,6 +188,8 @@ def binary(operation: str, left: Value, right: Value, *, symbolic: bool) -> Valu
     """Return an operation; C++ has none of its own that divides as Python does."""
     if "float" in {left.kind, right.kind}:
         return Value(f"{left.operand} {operation} {right.operand}", "float", compound=True)
+    if operation == "-" and left.text == "0":
+        return Value(f"-{right.operand}", right.kind, compound=True)
     known = left.kind == right.kind == "int"
     match operation:
         case "+" | "-" | "*" if known:
@@ -292,6 +302,11 @@ def reduced_axes(scope: Scope, dims: str | None) -> str:
     if dims is None:
         return "std::nullopt"
     argument = scope.argument(dims)
+    if not scope.symbolic and argument is not None and not argument.type.is_list:
+        name = safe(dims)
+        if not argument.type.optional:
+            return f"Sizes{{{name}}}"
+        return f"{name}.has_value() ? std::optional<Sizes>({{*{name}}}) : std::nullopt"
     if argument is not None and not argument.type.is_list and argument.type.optional:
         return f"{safe(dims)}.has_value() ? at::OptionalIntArrayRef(*{safe(dims)}) : std::nullopt"
     return safe(dims)
@@ -308,6 +323,8 @@ def dtype(rule: DtypeRule | None, scope: Scope, *, where: str) -> str:
     match rule:
         case DtypeSet(names):
             return f"{scope.dtypes}::{SCALAR_TYPES[names[0]]}"
+        case SameDtype(tensor, True):
+            return f"{tensor_at(tensor, 'i')}.scalar_type()"
         case SameDtype(tensor):
             return dtype_like(scope, tensor)
         case Promoted(tensors):
@@ -319,6 +336,9 @@ def dtype(rule: DtypeRule | None, scope: Scope, *, where: str) -> str:
                 )
             return f"at::native::result_type({{{', '.join(safe(name) for name in tensors)}}})"
         case DtypeArgument(name, otherwise):
+            argument = scope.argument(name)
+            if argument is not None and not argument.type.optional:
+                return safe(name)
             return f"{safe(name)}.value_or({dtype(otherwise, scope, where=where)})"
         case Cpp(text):
             return text

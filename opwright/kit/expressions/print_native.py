@@ -68,8 +68,10 @@ def native_dtype(rule: DtypeRule, places: dict[str, int]) -> tuple[Any, ...]:
             return ("like", places[tensor])
         case Promoted(tensors):
             return ("promote", [places[name] for name in tensors])
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return ("argument", places[name], native_dtype(otherwise, places))
+        case DtypeArgument(name):
+            return ("argument", places[name])
         case Cpp():
             raise AssertionError(rule)  # the caller has asked is_native
         case _:
@@ -120,4 +122,5 @@ def native_tensor(
 ) -> int | tuple[int, int]:
     """Return the tensor that something is of: an argument, or an argument and an index."""
     place = places[part.tensor]
+    assert part.index != "i", "derive.plan: Python allocates lists of results"
     return place if part.index is None else (place, part.index)

@@ -38,11 +38,15 @@ def dtype_text(rule: DtypeRule, schema: Schema) -> str:
     match rule:
         case DtypeSet(names):
             return f"torch.{names[0]}"
+        case SameDtype(tensor, True):
+            return f"{tensor}[i].dtype"
         case SameDtype(tensor):
             kind = schema.type_of(tensor)
             return f"tensors_in({tensor})[0].dtype" if kind.is_list else f"{tensor}.dtype"
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return f"{dtype_text(otherwise, schema)} if {name} is None else {name}"
+        case DtypeArgument(name):
+            return name
         case Promoted() | Cpp():
             raise AssertionError(rule)  # emit_cpp refused them for the stable ABI
         case _:
@@ -114,6 +118,8 @@ def size_text(size: Size, schema: Schema) -> str:
         case Binary("ceildiv", left, right):
             one, another = size_text(left, schema), size_text(right, schema)
             return f"(({one} + {another} - 1) // {another})"
+        case Binary("-", Const(0), right):
+            return f"-{size_text(right, schema)}"
         case Binary(operation, left, right):
             return f"({size_text(left, schema)} {operation} {size_text(right, schema)})"
         case _:

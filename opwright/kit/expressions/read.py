@@ -7,13 +7,22 @@ The fields `requires` and `unspecified` are comparisons, memberships and flags.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import math
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
 from opwright.kit.declare.errors import RuleError, UnknownNameError
-from opwright.kit.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeFunction
+from opwright.kit.declare.rules import (
+    BroadcastOf,
+    Cpp,
+    Dims,
+    EachOf,
+    Like,
+    ReducedOf,
+    ShapeFunction,
+)
 from opwright.kit.declare.schema import Base
 from opwright.kit.declare.schema_text import split
 from opwright.kit.declare.texts import check_value
@@ -29,7 +38,14 @@ if TYPE_CHECKING:
     from opwright.kit.expressions.conditions import Check, Comparison, Condition
     from opwright.kit.expressions.scope import Scope
 
-__all__ = ["read_condition", "read_requirement", "read_size", "resolve", "size_names"]
+__all__ = [
+    "read_condition",
+    "read_requirement",
+    "read_size",
+    "resolve",
+    "resolve_list",
+    "size_names",
+]
 
 OPERATIONS: dict[type[ast.operator], shape.Operation] = {
     ast.Add: "+",
@@ -157,7 +173,14 @@ def list_name(name: str, scope: Scope, *, where: str) -> str:
     return one_of(name, lists, where=where)
 
 
-def tensor_of(node: ast.expr, scope: Scope, *, where: str) -> tuple[str, int | None]:
+def index_of(node: ast.expr, scope: Scope, *, where: str) -> shape.Index:
+    """Read the index of an element: a number, or the place in a list of results."""
+    if scope.is_list and isinstance(node, ast.Name) and node.id == "i":
+        return "i"
+    return integer(node, where=where)
+
+
+def tensor_of(node: ast.expr, scope: Scope, *, where: str) -> tuple[str, shape.Index | None]:
     """Read a tensor: an argument, or an element of a list of tensors. Return name and index."""
     match node:
         case ast.Name(name):
@@ -173,7 +196,8 @@ def tensor_of(node: ast.expr, scope: Scope, *, where: str) -> tuple[str, int | N
             )
             got = f"an element of {name!r}"
             fix = "name a list of tensors that are always there (Tensor[])"
-            return one_of(name, lists, where=where, got=got, fix=fix), integer(index, where=where)
+            listed = one_of(name, lists, where=where, got=got, fix=fix)
+            return listed, index_of(index, scope, where=where)
     raise RuleError(
         where=where,
         got=repr(ast.unparse(node)),
@@ -206,8 +230,10 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
             if not math.isfinite(value):
                 raise RuleError(where=where, got=repr(value), fix="write a finite number")
             return shape.Const(value)
-        case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
+        case ast.Constant():
             return shape.Const(integer(node, where=where))
+        case ast.UnaryOp(ast.USub(), operand):
+            return negative(size(operand, scope, where=where))
         case ast.Name(name):
             return named_size(name, scope, where=where)
         case ast.BinOp(left, operator, right) if type(operator) in OPERATIONS:
@@ -222,18 +248,30 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
             name, index = tensor_of(tensor, scope, where=where)
             return shape.Dim(name, integer(axis, where=where), index)
         case ast.Subscript(ast.Name(name), index):
-            return element(name, integer(index, where=where), scope, where=where)
+            return element(name, index_of(index, scope, where=where), scope, where=where)
     raise RuleError(
         where=where,
         got=repr(ast.unparse(node)),
         allowed=(
-            *("numbers", "names", "+ - * // %", "min(a, b)", "max(a, b)", "ceildiv(a, b)"),
+            *("numbers", "names", "-a", "+ - * // %"),
+            *("min(a, b)", "max(a, b)", "ceildiv(a, b)"),
             *("x.shape[i]", "x.ndim", "len(list)", "list[i]"),
         ),
     )
 
 
-def element(name: str, index: int, scope: Scope, *, where: str) -> shape.Element:
+def negative(value: shape.Size) -> shape.Size:
+    """Return a size with the other sign.
+
+    >>> negative(shape.Const(2)), negative(shape.Argument("k"))
+    (Const(value=-2), Binary(operation='-', left=Const(value=0), right=Argument(name='k')))
+    """
+    if isinstance(value, shape.Const):
+        return shape.Const(-value.value)
+    return shape.Binary("-", shape.Const(0), value)
+
+
+def element(name: str, index: shape.Index, scope: Scope, *, where: str) -> shape.Element:
     """Read an element of a list of int; that of a list of tensors is no size."""
     argument = scope.arguments[list_name(name, scope, where=where)]
     if not argument.type.base.is_integer:
@@ -294,10 +332,40 @@ def resolve(rule: ShapeRule, scope: Scope, *, where: str) -> shape.Shape | Shape
             return (shape.Reduced(of.tensor, dim, keepdim, of.index),)
         case Dims(text):
             return tuple(read_item(part, scope, where=where) for part in split(text))
+        case EachOf():
+            fix = "write the shape of one tensor; each() is for a list of results: Tensor[]"
+            raise RuleError(where=where, got=f"each({rule.count!r}, ...)", fix=fix)
         case ShapeFunction() | Cpp():
             return rule
         case _:
             assert_never(rule)
+
+
+def resolve_list(rule: ShapeRule, scope: Scope, *, where: str) -> tuple[shape.Size, shape.Shape]:
+    """Turn the shape rule of a list of results into data: their number, and the shape of each.
+
+    Raises
+    ------
+    RuleError, UnknownNameError
+        OPW-D004, OPW-D003.
+    """
+    lists = select(scope, lambda t: t.has_tensors and t.is_list)
+    if isinstance(rule, Like) and rule.tensor in lists:
+        rule = EachOf(f"len({rule.tensor})", Like(f"{rule.tensor}[i]"))
+    if not isinstance(rule, EachOf):
+        raise RuleError(
+            where=where,
+            got="a rule that does not say how many tensors there are",
+            allowed=('each("n", "N, D")', 'each("len(sizes)", "sizes[i], D")', 'like("xs")'),
+            fix="say how many tensors there are, and the shape of each",
+        )
+    if "i" in scope.arguments:
+        fix = "rename the argument: in each(), i is a place in the list of results"
+        raise RuleError(where=where, got="an argument 'i'", fix=fix)
+    count = read_size(rule.count, scope, where=where)
+    found = resolve(rule.shape, dataclasses.replace(scope, is_list=True), where=where)
+    assert isinstance(found, tuple), "EachOf has no function and no C++"
+    return count, found
 
 
 def whole(tensor: str, scope: Scope, *, where: str) -> shape.Span:
@@ -462,15 +530,26 @@ def member(
     base = scope.arguments[one_of(name, plain, where=where, fix=fix)].type.base
     literals: list[int | float | str] = []
     for each in values:
-        if not isinstance(each, ast.Constant) or not is_value(each.value, PLAIN[base]):
+        value = literal(each)
+        if not is_value(value, PLAIN[base]):
             held = "" if base is Base.STR else f" that {HOLDERS[PLAIN[base]]} holds"
             raise RuleError(
                 where=where, got=repr(text), fix=f"give values of type {base.value}{held}"
             )
-        if isinstance(each.value, str):
-            check_value(each.value, where=where)
-        literals.append(each.value)
+        if isinstance(value, str):
+            check_value(value, where=where)
+        literals.append(value)
     return MemberCheck(argument=name, values=tuple(literals), pattern=text)
+
+
+def literal(node: ast.expr) -> object:
+    """Return the value of a literal, which may have a sign; None for anything else."""
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
+            return None if isinstance(value, bool) else -value
+        case ast.Constant(value):
+            return value
+    return None
 
 
 def is_value(value: object, kind: type[int | float | str]) -> TypeGuard[int | float | str]:

@@ -26,8 +26,11 @@ class Scope:
         Dimensions that are bound by tensors that are always there.
     ranks
         For each tensor with a pattern the number of its axes; None if it is open.
+    is_list
+        Whether the rule is for a list of results: `i` is a place in it.
     """
 
     arguments: Mapping[str, Argument]
     names: Mapping[str, Size | Span] = field(default_factory=dict)
     ranks: Mapping[str, int | None] = field(default_factory=dict)
+    is_list: bool = False

@@ -2,7 +2,8 @@
 
 A shape is a tuple of items; an item is one size, or stands for several. Nothing here knows torch:
 `opwright.kit.derive` evaluates shapes, emits them as C++, and hands them to the native dispatcher.
-What is of a tensor has the name of an argument, and an index where that is a list of tensors.
+What is of a tensor has the name of an argument, and an index where that is a list of tensors. In
+the shapes of a list of results, "i" is the place in that list.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = [
     "Const",
     "Dim",
     "Element",
+    "Index",
     "Item",
     "Length",
     "Operation",
@@ -28,6 +30,8 @@ __all__ = [
     "Span",
     "tensor_text",
 ]
+
+Index: TypeAlias = int | Literal["i"]
 
 # // rounds down, ceildiv rounds up; all sizes are >= 0.
 Operation: TypeAlias = Literal["+", "-", "*", "//", "ceildiv", "%", "min", "max"]
@@ -46,7 +50,7 @@ class Dim:
 
     tensor: str
     axis: int
-    index: int | None = None
+    index: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Rank:
     """The number of a tensor's axes."""
 
     tensor: str
-    index: int | None = None
+    index: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Element:
     """One element of an int-list argument."""
 
     name: str
-    index: int
+    index: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Span:
     tensor: str
     start: int = 0
     stop: int | None = None
-    index: int | None = None
+    index: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ class Reduced:
     tensor: str
     dims: str | None = None
     keepdim: str | None = None
-    index: int | None = None
+    index: Index | None = None
 
 
 def tensor_text(part: Dim | Rank | Span | Reduced) -> str:

@@ -205,6 +205,9 @@ def read_dtype(text: str, schema: Schema) -> DtypeRule:
     known = tensors(schema)
     if plain in known:
         return SameDtype(plain)
+    given = schema.argument(plain)
+    if given is not None and str(given.type) == "ScalarType":
+        return DtypeArgument(plain)
     if match := DTYPE_OF.fullmatch(plain):
         name = match["name"] or match["meta"]
         return SameDtype(name) if name in known else Cpp(plain)

@@ -13,6 +13,7 @@ from opwright.kit.declare.rules import (
     Dims,
     DtypeArgument,
     DtypeSet,
+    EachOf,
     Like,
     Promoted,
     ReducedOf,
@@ -53,6 +54,12 @@ def size_text(rule: ShapeRule, operator: Operator, *, where: str) -> str:
             return write_reduction(shape.Reduced(rule.tensor, rule.dim, rule.keepdim), schema)
         case Cpp(text):
             return text
+        case EachOf():
+            raise NotWritableError(
+                where=where,
+                got=f"each({rule.count!r}, ...): a list of results",
+                fix="leave the operator out: op-plugin's generator allocates single tensors alone",
+            )
         case Dims() | ShapeFunction():
             return shape_text(resolve_rule(rule, operator, where=where), schema)
         case _:
@@ -250,8 +257,10 @@ def dtype_text(rule: DtypeRule) -> str:
         case Promoted(tensors):
             inside = ", ".join(tensors)
             return f"at::native::result_type({inside if len(tensors) == 2 else f'{{{inside}}}'})"  # noqa: PLR2004
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return f"{name}.has_value() ? {name}.value() : {dtype_value(otherwise)}"
+        case DtypeArgument(name):
+            return name
         case Cpp(text):
             return text
         case _:

@@ -21,6 +21,7 @@ from opwright.kit.declare.rules import (
     Dims,
     DtypeArgument,
     DtypeSet,
+    EachOf,
     Like,
     Promoted,
     ReducedOf,
@@ -286,6 +287,8 @@ def shape_node(rule: ShapeRule) -> Node:
             given = (("dim", dim), ("keepdim", keepdim))
             keywords = tuple((key, Text(value)) for key, value in given if value is not None)
             return Calling("ow.reduced", [Text(tensor)], keywords)
+        case EachOf(count, shape):
+            return Calling("ow.each", [Text(count), shape_node(shape)])
         case Cpp(text):
             return Calling("ow.cpp", [Text(text)])
         case ShapeFunction():
@@ -300,16 +303,18 @@ def dtype_node(rule: DtypeRule) -> Node:
     match rule:
         case DtypeSet(names):
             return Text(" ".join(names))
-        case SameDtype(tensor):
-            return Text(tensor)
+        case SameDtype(tensor, is_each):
+            return Text(f"{tensor}[i]" if is_each else tensor)
         case Promoted(tensors):
             return Calling("ow.promote", [Text(tensor) for tensor in tensors])
         case DtypeArgument(name, SameDtype() | DtypeSet() | DtypeArgument() as otherwise):
             inner = dtype_node(otherwise)
             assert isinstance(inner, Text), "it is a name, or names"
             return Text(f"{name} or {inner.value}")
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return Calling("DtypeArgument", [Text(name), dtype_node(otherwise)])
+        case DtypeArgument(name):
+            return Text(name)
         case Cpp(text):
             return Calling("ow.cpp", [Text(text)])
         case _:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from typing_extensions import assert_never
 
+from opwright.kit.declare.aten import find_aten_function
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder, map_tensors, tensors_in
 from opwright.kit.live.errors import BackwardResultError
@@ -116,13 +117,21 @@ def formula_kernel(live: LiveOperator, python: PythonKernel) -> Callable[..., ob
         for text in python.formulas
     ]
 
+    called = {
+        node.id: function
+        for text in python.formulas
+        for node in ast.walk(ast.parse(text, mode="eval"))
+        if isinstance(node, ast.Name) and (function := find_aten_function(node)) is not None
+    }
+    functions = {name: getattr(torch.ops.aten, function) for name, function in called.items()}
+
     def kernel(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
         names = {
             each.schema.name: dispatcher.packet(live.namespace, each.schema.name)
             for each in live.set.operators
         }
-        scope = {"torch": torch, "math": math, **names, **values}
+        scope = {"torch": torch, "math": math, **functions, **names, **values}
         returned = [evaluate(code, used, scope) for code, used in formulas]
         counts = len(live.facts.schema.results)
         if counts > len(returned) == 1 and returned[0] is None:

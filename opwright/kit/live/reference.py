@@ -178,9 +178,9 @@ def check_results(live: LiveOperator, new: Mapping[str, Any], values: Values) ->
     owners = {memory(t): f"argument {n!r}" for n, v in values.items() for t in tensors_in(v)}
     for output in live.new_outputs:
         value = new[output.name]
-        for tensor in tensors_in(value):
-            if isinstance(value, torch.Tensor):
-                check_result(live.rules, output, tensor, values, where=live.where)
+        check_count(live.rules, output, value, values, where=live.where)
+        for place, tensor in enumerate(tensors_in(value)):
+            check_result(live.rules, output, tensor, values, place, where=live.where)
             owner = owners.setdefault(memory(tensor), f"result {output.name!r}")
             if owner != f"result {output.name!r}":
                 got = f"result {output.name!r} with the memory of {owner}"
@@ -193,14 +193,38 @@ def memory(tensor: torch.Tensor) -> int:
     return address
 
 
+def check_count(rules: Rules, output: Output, value: object, values: Values, *, where: str) -> None:
+    """Compare the number of tensors of a list of results with its rule.
+
+    Raises
+    ------
+    ReferenceResultError
+        OPW-L010.
+    """
+    wanted, got = rules.count(output, values), sum(1 for _ in tensors_in(value))
+    if wanted is not None and got != wanted:
+        raise ReferenceResultError(
+            where=f"{where}, result {output.name!r}",
+            got=f"{got} tensors",
+            allowed=[str(wanted)],
+            fix="return as many tensors as the rule says, or change the rule",
+        )
+
+
 def check_result(
-    rules: Rules, output: Output, tensor: torch.Tensor, values: Values, *, where: str
+    rules: Rules,
+    output: Output,
+    tensor: torch.Tensor,
+    values: Values,
+    index: int = 0,
+    *,
+    where: str,
 ) -> None:
-    """Compare one result with its rules."""
+    """Compare one result, or the tensor at an index of a list, with its rules."""
     if output.dtype is None:
         return
     place = f"{where}, result {output.name!r}"
-    shape, dtype = rules.shape(output, values), rules.dtype(output, values)
+    shape, dtype = rules.shape(output, values, index), rules.dtype(output, values, index)
     if tuple(tensor.shape) != tuple(shape):
         raise ReferenceShapeError(
             where=place, got=str(list(tensor.shape)), allowed=[str(list(shape))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,6 +30,7 @@ from opwright.kit.expressions.conditions import (
 from opwright.kit.expressions.decide import COMPARISONS
 from opwright.kit.expressions.evaluate import evaluate, evaluate_size
 from opwright.kit.expressions.messages import dtype_texts, sentence, texts_of_check
+from opwright.kit.expressions.places import put_at
 from opwright.kit.live.arguments import tensors_in
 from opwright.kit.live.errors import CppRuleError
 from opwright.kit.shipped._internals import check_value
@@ -178,26 +180,43 @@ class Rules:
             case _:
                 assert_never(check)
 
-    def shape(self, output: Output, values: Values) -> tuple[Any, ...]:
-        """Return the shape of a new output."""
+    def count(self, output: Output, values: Values) -> int | None:
+        """Return how many tensors a new output has; None if it is no list."""
+        if output.count is None:
+            return None
+        return max(int(evaluate_size(output.count, values, SYMBOLS)), 0)
+
+    def shape(self, output: Output, values: Values, place: int = 0) -> tuple[Any, ...]:
+        """Return the shape of a new output; of a list, that of the tensor at a place."""
         match output.shape:
             case tuple() as data:
-                return evaluate(data, values, SYMBOLS)
+                return evaluate(
+                    data if output.count is None else put_at(data, place), values, SYMBOLS
+                )
             case ShapeFunction(function):
                 return tuple(function(**values))
             case rule:  # `of` refuses C++, and a new output has a rule
                 raise AssertionError(rule)
 
-    def dtype(self, output: Output, values: Values) -> torch.dtype:
-        """Return the dtype of a new output."""
+    def dtype(self, output: Output, values: Values, place: int = 0) -> torch.dtype:
+        """Return the dtype of a new output; of a list, that of the tensor at a place."""
         assert output.dtype is not None
-        return dtype_of(output.dtype, values)
+        return dtype_of(output.dtype, values, place)
 
-    def empty(self, output: Output, values: Values, device: torch.device) -> torch.Tensor:
-        """Allocate a new output, contiguous."""
-        return torch.empty(
-            self.shape(output, values), dtype=self.dtype(output, values), device=device
-        )
+    def empty(
+        self, output: Output, values: Values, device: torch.device
+    ) -> torch.Tensor | list[torch.Tensor]:
+        """Allocate a new output: a tensor or a list of them, contiguous."""
+        count = self.count(output, values)
+        made = [
+            torch.empty(
+                self.shape(output, values, place),
+                dtype=self.dtype(output, values, place),
+                device=device,
+            )
+            for place in range(1 if count is None else count)
+        ]
+        return made[0] if count is None else made
 
 
 def require(condition: Any, message: Callable[[], str]) -> None:  # noqa: ANN401 - a bool or SymBool
@@ -218,28 +237,38 @@ def is_known(rule: DtypeRule, values: Values) -> bool:
         case Promoted(names):
             return any(is_known(SameDtype(name), values) for name in names)
         case DtypeArgument(name, otherwise):
-            return values[name] is not None or is_known(otherwise, values)
+            return values[name] is not None or (
+                otherwise is not None and is_known(otherwise, values)
+            )
         case _:
             return True
 
 
-def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:
-    """Return the dtype that a rule gives."""
+def dtype_of(rule: DtypeRule, values: Values, place: int = 0) -> torch.dtype:
+    """Return the dtype that a rule gives; in a list of results, to the tensor at a place."""
     match rule:
         case DtypeSet(names):
             dtype: torch.dtype = getattr(torch, names[0])
             return dtype
-        case SameDtype(tensor):
-            return next(tensors_in(values[tensor])).dtype
+        case SameDtype(tensor, is_each):
+            return dtype_at(values[tensor], place if is_each else 0)
         case Promoted(names):
             return promote([values[name] for name in names])
         case DtypeArgument(name, otherwise):
             given: torch.dtype | None = values[name]
-            return dtype_of(otherwise, values) if given is None else given
+            if given is not None:
+                return given
+            assert otherwise is not None  # validate refuses a rule for None without it
+            return dtype_of(otherwise, values, place)
         case Cpp():
             raise AssertionError(rule)  # Rules.of refused it
         case _:
             assert_never(rule)
+
+
+def dtype_at(value: object, place: int) -> torch.dtype:
+    """Return the dtype of a tensor, or of the one at a place of a list."""
+    return next(islice(tensors_in(value), place, None)).dtype
 
 
 def promote(values: Iterable[Any]) -> torch.dtype:

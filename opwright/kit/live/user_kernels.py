@@ -13,8 +13,6 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-
 from opwright.aclnn.prototype import plain_interface
 from opwright.kit.declare.rules import DtypeArgument
 from opwright.kit.declare.schema import Base
@@ -24,12 +22,15 @@ from opwright.kit.live.errors import (
     ReferenceAliasError,
     ReferenceArgumentError,
     ReferenceDtypeError,
+    ReferenceResultError,
     ReferenceShapeError,
 )
 from opwright.kit.live.reference import check_unwritten, memory, new_results, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import torch
 
     from opwright.kit.declare.schema import ValueType
     from opwright.kit.derive.facts import AclnnCall, OperatorFacts, SetFacts
@@ -197,14 +198,13 @@ def run_reference(facts: OperatorFacts, given: Sequence[object]) -> None:
     where = f"{facts.operator.place}, operator {facts.name}"
     passed: Values = {}
     drawn: dict[str, dict[str, int]] = {}
-    outputs: dict[str, torch.Tensor] = {}
+    outputs: dict[str, Any] = {}
     for parameter, value in zip(call_of(facts).parameters, given, strict=True):
         match parameter.source:
             case FromArgument(name):
                 passed[name] = value
             case FromOutput(name):
-                assert isinstance(value, torch.Tensor)
-                outputs[name] = value
+                outputs[name] = [] if value is None else value  # an empty list is null in C
             case FromGenerator(name, part):
                 assert isinstance(value, int)
                 drawn.setdefault(name, {})[part] = value
@@ -222,14 +222,20 @@ def run_reference(facts: OperatorFacts, given: Sequence[object]) -> None:
     returned = Binder.of(facts.schema).call(operator.reference, values)
     check_unwritten(before, where=where)
     for name, value in new_results(operator, returned, values, where=where).items():
-        if memory(value) in owners:
-            got = f"result {name!r} with the memory of argument {owners[memory(value)]!r}"
-            raise ReferenceAliasError(where=where, got=got)
-        write(outputs[name], value, where=f"{where}, result {name!r}")
+        place = f"{where}, result {name!r}"
+        targets, results = list(tensors_in(outputs[name])), list(tensors_in(value))
+        if len(targets) != len(results):
+            got = f"{len(results)} tensors"
+            raise ReferenceResultError(where=place, got=got, allowed=[str(len(targets))])
+        for target, result in zip(targets, results, strict=True):
+            if memory(result) in owners:
+                got = f"result {name!r} with the memory of argument {owners[memory(result)]!r}"
+                raise ReferenceAliasError(where=where, got=got)
+            write(target, result, where=place)
 
 
 def arguments_of(
-    facts: OperatorFacts, passed: Values, outputs: dict[str, torch.Tensor], *, where: str
+    facts: OperatorFacts, passed: Values, outputs: dict[str, Any], *, where: str
 ) -> Values:
     """Return the arguments of the schema.
 
@@ -240,9 +246,10 @@ def arguments_of(
     """
     defaults = Binder.of(facts.schema).defaults
     dtypes = {
-        output.dtype.name: outputs[output.name].dtype
+        output.dtype.name: tensor.dtype
         for output in facts.outputs
-        if isinstance(output.dtype, DtypeArgument) and output.name in outputs
+        if isinstance(output.dtype, DtypeArgument)
+        for tensor in tensors_in(outputs.get(output.name))
     }
     values: Values = {}
     for argument in facts.schema.arguments:

@@ -9,7 +9,7 @@ import torch
 from ._internals import check_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "as_list",
@@ -19,6 +19,7 @@ __all__ = [
     "device_of",
     "reduced",
     "require",
+    "several",
     "tensors_in",
 ]
 
@@ -85,6 +86,11 @@ def tensors_in(value: object) -> list[torch.Tensor]:
     """Return the tensors of an argument: itself, or those of a list."""
     items = value if isinstance(value, list | tuple) else [value]
     return [each for each in items if isinstance(each, torch.Tensor)]
+
+
+def several(count: int, make: Callable[[int], torch.Tensor]) -> list[torch.Tensor]:
+    """Return a list of results: what is made for each place in it."""
+    return [make(place) for place in range(count)]
 
 
 def device_of(*values: object) -> torch.device:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
 from opwright.errors import first_of, sort_nearest_first, write_count
+from opwright.kit.declare.aten import find_aten_function, read_aten_functions
 from opwright.kit.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
 from opwright.kit.declare.errors import FieldError, UnknownNameError
 from opwright.kit.validate.errors import (
@@ -206,12 +208,14 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
         if isinstance(each, ast.Call) and (name := find_called(each)) is not None:
             if name in operators:
                 yield from arguments_of(each, operators[name], where)
-            elif isinstance(each.func, ast.Name):
+            elif isinstance(each.func, ast.Name) and find_aten_function(each.func) is None:
+                near = get_close_matches(name, read_aten_functions(), MOST_NAMED // 2)
+                known = {*operators, *near}
                 yield FormulaCallError(
                     where=where,
                     got=f"{name}(...)",
-                    allowed=first_of(sort_nearest_first(name, operators), MOST_NAMED),
-                    fix="call an operator of the set, or write a backward function",
+                    allowed=first_of(sort_nearest_first(name, known), MOST_NAMED),
+                    fix="call an operator of the set or one of torch, or write a backward function",
                 )
     count = gradients_in(node, operators)
     if count is not None and count != len(inputs):
@@ -255,7 +259,7 @@ def names_in(node: ast.expr, where: str, subject: Subject) -> Iterator[OpwrightE
     }
     functions = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
     roots = {
-        id(each.func.value)
+        id(find_root(each.func))
         for each in ast.walk(node)
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)
     }
@@ -271,6 +275,13 @@ def names_in(node: ast.expr, where: str, subject: Subject) -> Iterator[OpwrightE
             near=each.id,
             fix="name an argument, an output or a gradient",
         )
+
+
+def find_root(node: ast.expr) -> ast.expr:
+    """Return what stands before all dots of a name: torch of torch.ops.aten.cos."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
 
 
 def is_module(name: str, subject: Subject) -> bool:

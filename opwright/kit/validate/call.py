@@ -23,6 +23,7 @@ from opwright.kit.declare.rules import (
     Cpp,
     Dims,
     DtypeArgument,
+    EachOf,
     Like,
     Promoted,
     ReducedOf,
@@ -197,6 +198,8 @@ def names_in_shape(rule: ShapeRule | None, subject: Subject) -> set[str]:
             return {strip_index(tensor) for tensor in tensors}
         case ReducedOf(tensor, dim, keepdim):
             return {name for name in (strip_index(tensor), dim, keepdim) if name}
+        case EachOf(count, shape):
+            return set(re.findall(r"[A-Za-z_]\w*", count)) | names_in_shape(shape, subject)
         case ShapeFunction():  # it gets all arguments
             return set(subject.arguments)
 
@@ -208,8 +211,10 @@ def names_in_dtype(rule: DtypeRule | None) -> set[str]:
             return {tensor}
         case Promoted(tensors):
             return set(tensors)
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return {name} | names_in_dtype(otherwise)
+        case DtypeArgument(name):
+            return {name}
         case Cpp(text):
             return set(re.findall(r"[A-Za-z_]\w*", text))
         case _:

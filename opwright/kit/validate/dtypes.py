@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
@@ -13,6 +14,7 @@ from opwright.kit.declare.rules import (
     Cpp,
     DtypeArgument,
     DtypeSet,
+    EachOf,
     Like,
     Promoted,
     SameDtype,
@@ -64,7 +66,8 @@ def arguments(subject: Subject) -> Iterator[OpwrightError]:
         rule = subject.operator.dtypes.get(argument.name)
         where = subject.where(f"dtype of {argument.name!r}")
         if rule is not None and argument.type.has_tensors:
-            if not argument.is_out and not isinstance(rule, DtypeSet | SameDtype):
+            is_each = isinstance(rule, SameDtype) and rule.each
+            if is_each or not (argument.is_out or isinstance(rule, DtypeSet | SameDtype)):
                 yield DtypeRuleError(where=where, got=f"{describe(rule)} for an argument")
             else:
                 yield from references(rule, subject, where, optional=True)
@@ -77,14 +80,23 @@ def outputs(subject: Subject) -> Iterator[OpwrightError]:
     for output in subject.new_outputs():
         where = subject.where(f"dtype of {output.name!r}")
         rule = subject.operator.dtypes.get(output.name)
-        if not output.type.is_tensor:
+        if not output.type.has_tensors:
             continue
-        if rule is not None:
+        if isinstance(rule, SameDtype) and rule.each and not output.type.is_list:
+            yield DtypeRuleError(
+                where=where,
+                got=f"{describe(rule)} for one tensor",
+                allowed=[f"{rule.tensor}[0]"],
+                fix="name one tensor of the list; i is a place in a list of results",
+            )
+        elif rule is not None:
             yield from references(rule, subject, where, optional=False)
             yield from one_dtype(rule, where)
         elif subject.rule_of(output.name) is None:
             got = "no rule, and no tensor argument that is always there"
-            fix = f'name its dtype: dtypes={{"{output.name}": "float32"}}'
+            lists = [a.name for a in subject.schema.arguments if a.type.has_tensors]
+            example = lists[0] if lists else "float32"
+            fix = f'name its dtype: dtypes={{"{output.name}": "{example}"}}'
             yield NoDtypeRuleError(where=where, got=got, fix=fix)
         else:
             yield from of_first(output.name, subject, where)
@@ -96,7 +108,9 @@ def of_first(name: str, subject: Subject, where: str) -> Iterator[OpwrightError]
     The dtype of a list is that of its first tensor; others may have other ones.
     """
     shape = subject.operator.shapes.get(name)
-    if isinstance(shape, Like) and "[" in shape.tensor and not shape.tensor.endswith("[0]"):
+    if isinstance(shape, EachOf):
+        shape = shape.shape
+    if isinstance(shape, Like) and re.search(r"\[(?!0\]|i\])", shape.tensor):
         tensors = strip_index(shape.tensor)
         yield NoDtypeRuleError(
             where=where,
@@ -110,12 +124,14 @@ def describe(rule: DtypeRule) -> str:
     match rule:
         case DtypeSet(names):
             return " ".join(names)
-        case SameDtype(tensor):
-            return repr(tensor)
+        case SameDtype(tensor, is_each):
+            return repr(f"{tensor}[i]" if is_each else tensor)
         case Promoted(tensors):
             return f"promote({', '.join(map(repr, tensors))})"
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return f"'{name} or {describe(otherwise).strip(chr(39))}'"
+        case DtypeArgument(name):
+            return repr(name)
         case Cpp(text):
             return f"cpp({text!r})"
         case _:
@@ -125,7 +141,8 @@ def describe(rule: DtypeRule) -> str:
 def one_dtype(rule: DtypeRule, where: str) -> Iterator[OpwrightError]:
     """Check that a rule does not leave open which dtype it is."""
     if isinstance(rule, DtypeArgument):
-        yield from one_dtype(rule.otherwise, where)
+        if rule.otherwise is not None:
+            yield from one_dtype(rule.otherwise, where)
     elif isinstance(rule, DtypeSet) and len(rule.names) > 1:
         yield AmbiguousDtypeError(where=where, got=repr(" ".join(rule.names)))
 
@@ -142,16 +159,17 @@ def references(
             for dtype in listed:
                 if dtype not in DTYPES:
                     yield DtypeError(where=where, got=repr(dtype), allowed=DTYPES, near=dtype)
-        case SameDtype(tensor):
-            yield from tensor_name(tensor, subject, where, optional=optional)
+        case SameDtype(tensor, is_each):
+            yield from tensor_name(tensor, subject, where, optional=optional, only_lists=is_each)
         case Promoted(tensors):
             if not tensors:
                 yield DtypeError(where=where, got="promote()", fix="name the tensor arguments")
             for tensor in tensors:
                 yield from tensor_name(tensor, subject, where, optional=optional)
-        case DtypeArgument(name, otherwise):
-            yield from dtype_argument(name, subject, where)
-            yield from references(otherwise, subject, where, optional=optional)
+        case DtypeArgument(otherwise=otherwise):
+            yield from dtype_argument(rule, subject, where)
+            if otherwise is not None:
+                yield from references(otherwise, subject, where, optional=optional)
         case Cpp():
             return
         case _:
@@ -159,7 +177,7 @@ def references(
 
 
 def tensor_name(
-    name: str, subject: Subject, where: str, *, optional: bool
+    name: str, subject: Subject, where: str, *, optional: bool, only_lists: bool = False
 ) -> Iterator[OpwrightError]:
     """Check the name of a tensor argument."""
     lists = [a.name for a in subject.schema.arguments if a.type.has_tensors and a.type.is_list]
@@ -167,6 +185,8 @@ def tensor_name(
     absent = [argument.name for argument in subject.tensors if argument.type.optional]
     if optional:
         always, absent = [*always, *absent], []
+    if only_lists:
+        always, absent = [], []
     if name in absent:
         yield UnknownNameError(
             where=where,
@@ -185,8 +205,9 @@ def tensor_name(
         )
 
 
-def dtype_argument(name: str, subject: Subject, where: str) -> Iterator[OpwrightError]:
-    """Check the name of an argument that is a dtype."""
+def dtype_argument(rule: DtypeArgument, subject: Subject, where: str) -> Iterator[OpwrightError]:
+    """Check the name of an argument that is a dtype, and that something stands for None."""
+    name = rule.name
     dtypes = [
         argument.name
         for argument in subject.schema.arguments
@@ -199,6 +220,15 @@ def dtype_argument(name: str, subject: Subject, where: str) -> Iterator[Opwright
             allowed=dtypes,
             near=name,
             fix="name an argument of type ScalarType or ScalarType?",
+        )
+    elif rule.otherwise is None and (first := subject.schema.type_of(name)).optional:
+        tensor = subject.first_tensor
+        example = tensor.name if tensor is not None else "float32"
+        yield DtypeRuleError(
+            where=where,
+            got=f"{name!r}, an argument of type {first}",
+            allowed=[f"{name} or {example}"],
+            fix="say which dtype it is where the argument is None",
         )
 
 

@@ -354,11 +354,11 @@ class FormulaError(ValidationError):
 
 
 class FormulaCallError(ValidationError):
-    """A formula calls an operator that the set does not have, or not with its arguments."""
+    """A formula calls what is no operator of the set or of torch, or not with its arguments."""
 
     id = "OPW-D039"
     title = "the formula calls an operator wrongly"
-    usual_fix = "call an operator of the set with its arguments"
+    usual_fix = "call an operator of the set or of torch with its arguments"
 
 
 class BackwardParametersError(ValidationError):

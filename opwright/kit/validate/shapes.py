@@ -6,10 +6,10 @@ import inspect
 from typing import TYPE_CHECKING
 
 from opwright.kit.declare.errors import DeclarationError, UnknownNameError
-from opwright.kit.declare.rules import Dims, ShapeFunction
+from opwright.kit.declare.rules import Dims, ShapeFunction, strip_index
 from opwright.kit.declare.schema import Base
 from opwright.kit.expressions.patterns import bind
-from opwright.kit.expressions.read import read_condition, read_requirement, resolve
+from opwright.kit.expressions.read import read_condition, read_requirement, resolve, resolve_list
 from opwright.kit.expressions.scope import Scope
 from opwright.kit.expressions.shape import (
     Binary,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.rules import ShapeRule
     from opwright.kit.declare.schema import Schema
     from opwright.kit.declare.values import Produced
-    from opwright.kit.expressions.shape import Item
+    from opwright.kit.expressions.shape import Index, Item
     from opwright.kit.validate.subject import Subject
 
 __all__ = ["RULES", "bind_patterns"]
@@ -63,8 +63,16 @@ def bind_patterns(subject: Subject) -> tuple[Scope, list[DeclarationError]]:
 
 def names(subject: Subject) -> Iterator[OpwrightError]:
     """Check that shapes and layouts are given for values that the operator has."""
+    lists = {a.name for a in subject.schema.arguments if a.type.has_tensors and a.type.is_list}
     for name in subject.operator.shapes:
-        if name not in subject.names():
+        if strip_index(name) in lists and name.endswith("]"):
+            yield PatternError(
+                where=subject.where("shapes"),
+                got=f"a shape of {name!r}, an element of a list",
+                allowed=[f"{name}.shape[0]", f"{name}.ndim", f"*{name}.shape"],
+                fix="write the sizes of an element so in other rules, and in requires what holds",
+            )
+        elif name not in subject.names():
             yield report_unknown(name, subject, subject.where("shapes"))
     tensors = [argument.name for argument in subject.schema.arguments if argument.type.has_tensors]
     for name in subject.operator.layouts:
@@ -100,11 +108,14 @@ def patterns(subject: Subject) -> Iterator[OpwrightError]:
         if rule is None:
             continue
         if not argument.type.is_tensor:
+            fix = "give shapes to arguments that are one tensor"
+            if argument.type.has_tensors:
+                fix += f"; {argument.name}[0].shape in other rules is that of an element"
             yield PatternError(
                 where=where,
                 got=f"a shape for {argument.type}",
                 allowed=[tensor.name for tensor in subject.tensors],
-                fix="give shapes to arguments that are one tensor",
+                fix=fix,
             )
         elif argument.is_out and not isinstance(rule, Dims):
             yield from check_resolved(rule, bind_patterns(subject)[0], subject, where)
@@ -120,11 +131,12 @@ def outputs(subject: Subject) -> Iterator[OpwrightError]:
     scope, _ = bind_patterns(subject)
     for output in subject.new_outputs():
         where = subject.where(f"shape of {output.name!r}")
-        if not output.type.is_tensor:
-            yield report_not_allocated(output, subject)
-            continue
         rule = subject.operator.shapes.get(output.name)
-        if rule is None:
+        if not output.type.has_tensors or (output.type.is_list and output.type.optional):
+            yield report_not_allocated(output, subject)
+        elif output.type.is_list:
+            yield from check_list(rule, scope, output, subject)
+        elif rule is None:
             if subject.first_tensor is None:
                 got = "no rule, and no tensor argument that is always there to be like"
                 fix = f'give its sizes: shapes={{"{output.name}": "N, D"}}'
@@ -150,14 +162,40 @@ def check_resolved(
             yield from sizes(item, scope, where)
 
 
+def check_list(
+    rule: ShapeRule | None, scope: Scope, output: Produced, subject: Subject
+) -> Iterator[OpwrightError]:
+    """Check that the shape rule of a list of results can be resolved, and its sizes."""
+    where = subject.where(f"shape of {output.name!r}")
+    if rule is None or output.type.optional_elements:
+        lists = [a.name for a in subject.schema.arguments if a.type.is_list and a.type.has_tensors]
+        example = f'ow.like("{lists[0]}")' if lists else 'ow.each("2", "N, D")'
+        yield NoShapeRuleError(
+            where=where,
+            got=f"a result of type {output.type}, and no rule for how many tensors it has"
+            if rule is None
+            else f"a result of type {output.type}: no rule says which of its tensors are None",
+            fix=f'give their number and shapes: shapes={{"{output.name}": {example}}}'
+            if rule is None
+            else "return Tensor[], with a tensor in each place",
+        )
+        return
+    try:
+        count, shape = resolve_list(rule, scope, where=where)
+    except DeclarationError as error:
+        yield error
+        return
+    for item in (count, *shape):
+        yield from sizes(item, scope, where)
+
+
 def report_not_allocated(output: Produced, subject: Subject) -> OpwrightError:
     """Return the error for a result that no shape rule can describe."""
     if output.type.base is Base.TENSOR:
         return NoShapeRuleError(
             where=subject.where(f"shape of {output.name!r}"),
-            got=f"a result of type {output.type}, whose length no rule gives",
-            fix="return each tensor as a result of its own, or let the caller pass the list: "
-            "Tensor(a!)[] out",
+            got=f"a result of type {output.type}: no rule says when it is None",
+            fix="return a tensor, with no elements where there is nothing to return",
         )
     return ResultTypeError(
         where=subject.where(f"result {output.name!r}"), got=repr(str(output.type))
@@ -199,11 +237,11 @@ def sizes(item: Item, scope: Scope, where: str) -> Iterator[OpwrightError]:
                 yield from sizes(each, scope, where)
 
 
-def element_of(name: str, index: int, scope: Scope, where: str) -> Iterator[OpwrightError]:
+def element_of(name: str, index: Index, scope: Scope, where: str) -> Iterator[OpwrightError]:
     """Check an index against the length of a list."""
     argument = scope.arguments.get(name)
     length = None if argument is None else argument.type.length
-    if length is not None and not -length <= index < length:
+    if length is not None and index != "i" and not -length <= index < length:
         got = f"{name}[{index}], while {name!r} has {length} elements"
         fix = f"count elements from 0 to {length - 1}"
         yield AxisError(where=where, got=got, fix=fix)

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.kit.declare.errors import RuleError
-from opwright.kit.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
+from opwright.kit.declare.rules import (
+    BroadcastOf,
+    Cpp,
+    Dims,
+    EachOf,
+    Like,
+    ReducedOf,
+    ShapeRule,
+)
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.expressions.conditions import (
     Check,
@@ -18,7 +26,8 @@ from opwright.kit.expressions.conditions import (
     ValueCheck,
 )
 from opwright.kit.expressions.patterns import bind
-from opwright.kit.expressions.read import read_requirement, resolve
+from opwright.kit.expressions.places import put_at
+from opwright.kit.expressions.read import read_requirement, resolve, resolve_list
 from opwright.kit.expressions.shape import (
     Argument,
     Binary,
@@ -137,6 +146,62 @@ def test_a_tensor_that_may_be_none_binds_nothing_for_outputs() -> None:
 )
 def test_rules_become_data(rule: ShapeRule, shape: Shape) -> None:
     assert resolve(rule, SCOPE, where="") == shape
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("-3", Const(-3)),
+        ("-x.ndim", Binary("-", Const(0), Rank("x"))),
+        ("-(k + -2)", Binary("-", Const(0), Binary("+", Argument("k"), Const(-2)))),
+        ("--k", Binary("-", Const(0), Binary("-", Const(0), Argument("k")))),
+    ],
+)
+def test_a_size_may_have_a_sign(text: str, size: Size) -> None:
+    assert resolve(Dims(text), SCOPE, where="") == (size,)
+    left = read_requirement(f"{text} <= k", SCOPE, where="")[0]
+    assert left == ValueCheck(
+        left=size, comparison="<=", right=Argument("k"), pattern=f"{text} <= k"
+    )
+
+
+LISTS = parse_schema("f(Tensor x, Tensor[] xs, int n, int[] sizes) -> Tensor[]", where="")
+LIST_SCOPE, _ = bind(LISTS, {"x": Dims("N, D")}, where="")
+
+
+@pytest.mark.parametrize(
+    ("rule", "count", "shape"),
+    [
+        (Like("xs"), Length("xs"), (Span("xs", index="i"),)),
+        (EachOf("n + 1", Like("x")), Binary("+", Argument("n"), Const(1)), (Span("x"),)),
+        (
+            EachOf("len(sizes)", Dims("sizes[i], xs[i].shape[0], D")),
+            Length("sizes"),
+            (Element("sizes", "i"), Dim("xs", 0, "i"), Dim("x", 1)),
+        ),
+    ],
+)
+def test_lists_of_results_have_a_number_and_a_shape(
+    rule: ShapeRule, count: Size, shape: Shape
+) -> None:
+    assert resolve_list(rule, LIST_SCOPE, where="") == (count, shape)
+
+
+def test_a_place_becomes_a_number_wherever_it_stands() -> None:
+    shape = (
+        Binary("*", Element("sizes", "i"), Rank("xs", "i")),
+        Broadcast(((Span("xs", index="i"),), (Span("x"),))),
+        Reduced("xs", index="i"),
+        Sizes("sizes"),
+        Dim("x", 0),
+    )
+    assert put_at(shape, 2) == (
+        Binary("*", Element("sizes", 2), Rank("xs", 2)),
+        Broadcast(((Span("xs", index=2),), (Span("x"),))),
+        Reduced("xs", index=2),
+        Sizes("sizes"),
+        Dim("x", 0),
+    )
 
 
 def test_what_is_no_text_stays() -> None:

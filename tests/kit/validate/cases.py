@@ -8,6 +8,7 @@ from opwright.kit.declare import (
     Deprecation,
     OperatorSet,
     broadcast,
+    each,
     error,
     like,
     promote,
@@ -211,7 +212,26 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D014 rule instead of a pattern": lambda: one(RESCALE, shapes={"x": broadcast("x")}),
     "OPW-D015 no tensor to be like": lambda: one("ramp(int n) -> Tensor", dtypes={"out": "int64"}),
+    "OPW-D014 pattern of an element": lambda: one(
+        "stack(Tensor[] xs) -> Tensor",
+        aclnn="aclnnMyStack(xs, out)",
+        shapes={"xs[0]": "N, D", "out": "len(xs)"},
+        dtypes={"out": "xs[0]"},
+    ),
     "OPW-D015 list of results": lambda: one("parts(Tensor x) -> Tensor[]"),
+    "OPW-D015 list of results that may be None": lambda: one(
+        "parts(Tensor[] x) -> Tensor?[]", shapes={"out": like("x")}
+    ),
+    "OPW-D004 list of results without a number": lambda: one(
+        "parts(Tensor x) -> Tensor[]", shapes={"out": like("x")}
+    ),
+    "OPW-D004 number of one result": lambda: one(RESCALE, shapes={"out": each("2", "N")}),
+    "OPW-D004 argument that is called as a place": lambda: one(
+        "parts(Tensor x, int i) -> Tensor[]", shapes={"x": "N", "out": each("i", "N")}
+    ),
+    "OPW-D003 place that is no element": lambda: one(
+        "parts(Tensor x, int n) -> Tensor[]", shapes={"x": "N", "out": each("n", "N, i")}
+    ),
     "OPW-D016 axis beyond the pattern": lambda: one(
         RESCALE, shapes={"x": "B, N", "out": "B, x.shape[2]"}
     ),
@@ -233,6 +253,18 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D019 cycle": lambda: one(ADD, dtypes={"x": "y", "y": "x"}),
     "OPW-D020 output with two dtypes": lambda: one(RESCALE, dtypes={"out": "float16 float32"}),
     "OPW-D021 no dtype": lambda: one("ramp(int n) -> Tensor", shapes={"out": "n"}),
+    "OPW-D021 like a later tensor of a list": lambda: one(
+        "last(Tensor[] xs) -> Tensor[]", shapes={"out": each("2", like("xs[1]"))}
+    ),
+    "OPW-D022 dtype that may be None": lambda: one(
+        "cast(Tensor x, ScalarType? dtype) -> Tensor", dtypes={"out": "dtype"}
+    ),
+    "OPW-D022 dtype of a place for one result": lambda: one(
+        "first(Tensor[] xs) -> Tensor",
+        aclnn="aclnnFirst(xs, out)",
+        shapes={"out": like("xs[0]")},
+        dtypes={"out": "xs[i]"},
+    ),
     "OPW-D022 dtype of a number": lambda: one(RESCALE, dtypes={"factor": "float32"}),
     "OPW-D022 promotion of an argument": lambda: one(ADD, dtypes={"x": promote("x", "y")}),
     "OPW-D052 tolerance for another dtype": lambda: one(
@@ -336,6 +368,9 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D039 operator that is not in the set": lambda: several(
         ("rescale_backward(Tensor grad) -> Tensor", {}),
         (RESCALE, {"backward": "rescale_backwrd(grad)"}),
+    ),
+    "OPW-D039 operator that torch does not have": lambda: one(
+        RESCALE, backward={"x": "grad * coss(x)"}
     ),
     "OPW-D039 arguments of the called operator": lambda: several(
         ("rescale_backward(Tensor grad, float factor) -> Tensor", {}),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.kit.declare import Deprecation, OperatorSet, cpp, like, promote, sample, tensor
+from opwright.kit.declare import (
+    Deprecation,
+    OperatorSet,
+    cpp,
+    each,
+    like,
+    promote,
+    reduced,
+    sample,
+    tensor,
+)
 from opwright.kit.declare.backward import BackwardFunction
 from opwright.kit.derive import derive
 from opwright.kit.validate import validate
@@ -53,6 +63,38 @@ CASES = {
     ),
     "reference with torch's words": lambda: one(
         "f(Tensor x, ScalarType t=half, int[2] pad=0) -> Tensor", word_reference
+    ),
+    # expressions
+    "signs": lambda: one(
+        "f(Tensor x, int k, float p) -> Tensor",
+        shapes={"x": "N", "out": "N - -k"},
+        requires=["-x.ndim <= k", "-k < -(-2)", "p in (-0.5, 1.0)", "p > -1.5"],
+    ),
+    "dtype of an argument": lambda: one(
+        "f(Tensor x, ScalarType dtype) -> (Tensor y, Tensor z)",
+        dtypes={"y": "dtype", "z": "dtype or x"},
+    ),
+    "no axes": lambda: one(
+        "f(Tensor x, Tensor y) -> (Tensor, Tensor)", shapes={"y": "()", "out0": (), "out1": "[]"}
+    ),
+    "lists of results": lambda: one(
+        "f(Tensor[] xs, int[] sizes) -> (Tensor[], Tensor[], Tensor[])",
+        shapes={
+            "out0": like("xs"),
+            "out1": each("len(sizes)", "sizes[i], xs[0].ndim"),
+            "out2": each("len(xs)", reduced("xs[i]")),
+        },
+        dtypes={"out1": "xs[0]", "out2": "xs[i]"},
+    ),
+    "list of results of a function made of others": lambda: one(
+        "f(Tensor x) -> Tensor[]", lambda x: [x], aclnn=False
+    ),
+    "formulas that call torch": lambda: one(
+        "f(Tensor x, Tensor y) -> Tensor",
+        backward={
+            "x": "where(x > y, grad * cos(x), torch.zeros_like(x))",
+            "y": "torch.ops.aten.sum(grad) * y.exp()",
+        },
     ),
     # names
     "declared functional twin": lambda: several(

@@ -83,7 +83,7 @@ def tensors_of(rule: DtypeRule) -> tuple[str, ...]:
             return (tensor,)
         case Promoted(tensors):
             return tensors
-        case DtypeArgument(_, otherwise):
+        case DtypeArgument(_, otherwise) if otherwise is not None:
             return tensors_of(otherwise)
         case _:
             return ()

@@ -14,7 +14,7 @@ from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.parameters import parameter_value
 from opwright.kit.emit.cpp.types import declare, result_type
-from opwright.kit.expressions.print_cpp import Scope, dtype, shape
+from opwright.kit.expressions.print_cpp import Scope, count, dtype, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -144,6 +144,11 @@ def new_output(output: Output, code: OperatorCode, device_name: str) -> tuple[li
     where = f"{code.where}, output {output.name!r}"
     sizes = shape(output.shape, Scope(code.facts.schema), where=where)
     kind = dtype(output.dtype, Scope(code.facts.schema), where=where)
+    if output.count is not None:
+        variable = Locals(code.facts.schema, ["device", "i"]).fresh(safe(output.name))
+        number = count(output.count, Scope(code.facts.schema))
+        lines = fill_list(variable, number, [sizes, kind, device_name], "at::Tensor")
+        return lines, variable
     if len(sizes) <= LONG:
         return [], f"empty({sizes}, {kind}, {device_name})"
     variable = Locals(code.facts.schema, ["device"]).fresh(f"{output.name}_sizes")
@@ -154,14 +159,25 @@ def new_output(output: Output, code: OperatorCode, device_name: str) -> tuple[li
     return flow(f"{before}{{", items, "};"), f"empty({variable}, {kind}, {device_name})"
 
 
+def fill_list(variable: str, number: str, tensor: Sequence[str], kind: str) -> list[str]:
+    """Return the statements that allocate a list of outputs; `i` counts them."""
+    return [
+        f"std::vector<{kind}> {variable};",
+        *block(
+            [f"for (int64_t i = 0; i < {number}; ++i) {{"],
+            flow(f"{variable}.push_back(empty(", tensor, "));"),
+        ),
+    ]
+
+
 def check_outputs(code: OperatorCode) -> None:
     """Raise unless all new outputs can be allocated before the call."""
     for output in code.new:
-        if output.type.is_list or output.type.base is not Base.TENSOR:
+        if output.type.base is not Base.TENSOR or output.type.is_list == (output.count is None):
             raise CppTypeError(
                 where=f"{code.where}, output {output.name!r}",
                 got=f"a new {output.type}",
-                fix="let the aclnn function write a number of tensors that the schema says",
+                fix="return tensors, or a list of them with a rule for their number",
             )
 
 
@@ -182,9 +198,14 @@ def allocate(code: OperatorCode) -> list[str]:
         body.append(f"return {values[0]};")
     elif values:
         body += flow("return {", values, "};")
-    types = ["at::Tensor"] * len(values)
+    types = [allocated_type(output) for output in code.new]
     result = types[0] if len(types) == 1 else RESULT_OF_MANY.format(", ".join(types))
     return code.function(result if types else "void", code.allocation, body)
+
+
+def allocated_type(output: Output) -> str:
+    """Return the type of a new output."""
+    return "at::Tensor" if output.count is None else "std::vector<at::Tensor>"
 
 
 def output_variables(code: OperatorCode) -> dict[str, str]:
@@ -204,7 +225,7 @@ def new_tensors(code: OperatorCode, variables: Mapping[str, str]) -> list[str]:
     if not names:
         lines += call
     else:
-        single = f"const at::Tensor {names[0]} = "
+        single = f"const {allocated_type(code.new[0])} {names[0]} = " if code.new else ""
         head = single if len(names) == 1 else f"auto [{', '.join(names)}] = "
         lines += flow(f"{head}{code.allocation}(", code.arguments, ");")
     for name in code.facts.clones:

@@ -18,11 +18,16 @@ from opwright.kit.emit.cpp.checks import checks
 from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals, unique_names
-from opwright.kit.emit.cpp.operators import schema_line, tensor_arguments, words
+from opwright.kit.emit.cpp.operators import (
+    fill_list,
+    schema_line,
+    tensor_arguments,
+    words,
+)
 from opwright.kit.emit.cpp.parameters import parameter_value
 from opwright.kit.emit.cpp.text import read_file
 from opwright.kit.emit.header import with_header
-from opwright.kit.expressions.print_cpp import Scope, dtype, shape
+from opwright.kit.expressions.print_cpp import Scope, count, dtype, shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -249,7 +254,11 @@ def kernel_function(kernel: StableKernel) -> list[str]:
         where = f"{kernel.where}, output {output.name!r}"
         sizes = shape(output.shape, kernel.scope, where=where)
         values = [sizes, dtype(output.dtype, kernel.scope, where=where), device]
-        body += flow(f"Tensor {variables[output.name]} = empty(", values, ");")
+        if output.count is None:
+            body += flow(f"Tensor {variables[output.name]} = empty(", values, ");")
+        else:
+            number = count(output.count, kernel.scope)
+            body += fill_list(variables[output.name], number, values, "Tensor")
     for name in facts.clones:
         variables[name] = names.fresh(f"new_{name}")
         body.append(f"const auto {variables[name]} = {write_clone(facts.argument(name))};")

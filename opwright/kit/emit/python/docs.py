@@ -12,6 +12,7 @@ from opwright.kit.declare.rules import (
     Dims,
     DtypeArgument,
     DtypeSet,
+    EachOf,
     Like,
     Promoted,
     ReducedOf,
@@ -169,6 +170,9 @@ def shape_words(rule: ShapeRule) -> str:
             over = f" over ``{dim}``" if dim else " over all axes"
             kept = f", which stay with size 1 if ``{keepdim}``" if keepdim else ""
             return f"Shape of ``{tensor}`` reduced{over}{kept}"
+        case EachOf(count, shape):
+            each = shape_words(shape)
+            return f"``{count}`` tensors, where ``i`` counts them: {each[0].lower()}{each[1:]}"
         case ShapeFunction() | Cpp():
             return "Shape computed from the arguments"
         case _:
@@ -180,12 +184,16 @@ def dtype_words(rule: DtypeRule) -> str:
     match rule:
         case DtypeSet(names):
             return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+        case SameDtype(tensor, True):
+            return f"of the tensor of ``{tensor}`` at the same place"
         case SameDtype(tensor):
             return f"of ``{tensor}``"
         case Promoted(tensors):
             return f"of {join(tensors)} after type promotion"
-        case DtypeArgument(name, otherwise):
+        case DtypeArgument(name, otherwise) if otherwise is not None:
             return f"``{name}``, or that {dtype_words(otherwise)} where it is None"
+        case DtypeArgument(name):
+            return f"``{name}``"
         case Cpp():
             return "computed from the arguments"
         case _:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
+from opwright.kit.declare.aten import find_aten_function
 from opwright.kit.declare.backward import BackwardCall
 from opwright.kit.declare.rules import Dims
 from opwright.kit.derive.facts import Gradient, SavedArgument, SavedOutput
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from opwright.kit.emit.python.source import Extracted
 
 __all__ = ["emit_kernels", "emit_reference", "emit_registration"]
+
+MOST_STATEMENTS = 47  # of calls: ruff allows a function 50 statements
 
 
 def emit_reference(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
@@ -121,7 +124,7 @@ def write_absence(formula: str, operator: OperatorFacts) -> str:
 def with_operators(
     expression: str, names: list[str], facts: SetFacts, uses: dict[str, bool]
 ) -> str:
-    """Write the operators of the set in a formula as calls through torch.ops."""
+    """Write the operators of the set, and torch's own, in a formula as calls through torch.ops."""
     declared = {operator.name: operator for operator in facts.operators}
     tree = ast.parse(expression, mode="eval")
 
@@ -141,8 +144,11 @@ def with_operators(
             if node.id in declared:
                 uses["ops"] = True
                 return ast.parse(overload_expression(declared[node.id], "ops"), mode="eval").body
-            if node.id == "torch":
+            function = find_aten_function(node)
+            if function is not None or node.id == "torch":
                 uses["torch"] = True
+            if function is not None:
+                return ast.parse(f"torch.ops.aten.{function}", mode="eval").body
             return node
 
     return ast.unparse(Qualified().visit(tree))
@@ -243,7 +249,14 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
         *forms,
         "    return registrar",
     ]
-    return module(doc, body, source=facts.declaration.source.name, imports=[own])
+    is_long = len(calls) + len(forms) > MOST_STATEMENTS
+    return module(
+        doc,
+        body,
+        source=facts.declaration.source.name,
+        imports=[own],
+        comments=["# ruff: noqa: PLR0915"] if is_long else [],
+    )
 
 
 def graph_forms(facts: SetFacts) -> list[str]:

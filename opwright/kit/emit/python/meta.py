@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 from opwright.kit.declare.rules import DtypeSet, SameDtype
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.names import function_name
-from opwright.kit.emit.python.text import Group, bracket, docstring, lay_out, literal
+from opwright.kit.emit.python.text import WIDTH, Group, bracket, docstring, lay_out, literal
 from opwright.kit.expressions.conditions import (
     MemberCheck,
     RankCheck,
@@ -46,7 +46,7 @@ __all__ = ["emit_meta"]
 CODES = ("A002", "ANN401", "ARG001", "E501", "E741", "N803", "PLR0913", "PLR0917", "RUF100")
 HELPERS = (
     *("as_list", "broadcast", "check_axes", "check_dtype"),
-    *("device_of", "reduced", "require", "tensors_in"),
+    *("device_of", "reduced", "require", "several", "tensors_in"),
 )
 
 
@@ -57,6 +57,8 @@ def emit_meta(facts: SetFacts, options: EmitOptions) -> str:
     text = "\n".join(line for each in kernels for line in each)
     used = [name for name in HELPERS if f"{name}(" in text]
     imported = f"from {options.package}._rules import {', '.join(used)}"
+    if len(imported) > WIDTH:
+        imported = bracket(f"from {options.package}._rules import (", used, ")")
     return module(
         "Meta kernels: what calls return, from the rules alone. Sizes may be symbolic.",
         *kernels,
@@ -210,4 +212,8 @@ def result(operator: OperatorFacts, output: Output) -> str | Group:
         shape_text(output.shape, operator.schema),
         dtype_text(output.dtype, operator.schema),
     )
-    return Group("torch.empty(", (shape, f"dtype={dtype}", f"device={device}"), ")")
+    opening, items = "torch.empty(", (shape, f"dtype={dtype}", f"device={device}")
+    if output.count is None:
+        return Group(opening, items, ")")
+    count = size_text(output.count, operator.schema)
+    return Group("several(", (count, Group(f"lambda i: {opening}", items, ")")), ")")

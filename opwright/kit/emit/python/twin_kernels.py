@@ -15,7 +15,7 @@ from opwright.kit.emit.python.text import WIDTH, bracket, literal
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.derive.facts import OperatorFacts, Parameter, SetFacts
+    from opwright.kit.derive.facts import OperatorFacts, Output, Parameter, SetFacts
     from opwright.kit.emit.options import EmitOptions
     from opwright.kit.emit.python.source import Extracted
 
@@ -120,7 +120,7 @@ def reference_call(operator: OperatorFacts, names: list[str], extracted: Extract
         if isinstance(parameter.source, FromArgument)
     }
     dtypes = {
-        output.dtype.name: f"{output.name}.dtype"
+        output.dtype.name: f"{output.name}{'[0]' * output.type.is_list}.dtype"
         for output in operator.outputs
         if isinstance(output.dtype, DtypeArgument) and output.name in names
     }
@@ -141,8 +141,13 @@ def reference_call(operator: OperatorFacts, names: list[str], extracted: Extract
     if not new:
         return [call]
     if len(new) == 1 and len(returned) == 1:
-        return [f"{new[0].name}.copy_({call})"]
+        return write_result(new[0], call)
     lines = [f"results = {call}", "results = results if isinstance(results, tuple) else (results,)"]
+    if any(output.type.is_list for output in new):
+        return [
+            *lines,
+            *(line for o in new for line in write_result(o, f"results[{o.result}]")),
+        ]
     if len(new) < len(returned):
         all_places = literal(tuple(output.result for output in new))
         lines += [
@@ -157,6 +162,16 @@ def reference_call(operator: OperatorFacts, names: list[str], extracted: Extract
     return [
         *lines,
         f"for output, result in zip(({targets}), results, strict=True):",
+        "    output.copy_(result)",
+    ]
+
+
+def write_result(output: Output, result: str) -> list[str]:
+    """Return the lines that write a result, or each of a list; an empty list is None here."""
+    if not output.type.is_list:
+        return [f"{output.name}.copy_({result})"]
+    return [
+        f"for output, result in zip({output.name} or [], {result}, strict=True):",
         "    output.copy_(result)",
     ]
 

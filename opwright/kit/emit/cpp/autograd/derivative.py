@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import Autograd, BackwardArgument, Output
     from opwright.kit.emit.cpp.operators import OperatorCode
 
-__all__ = ["Derivative", "value_name"]
+__all__ = ["Derivative", "count_name", "value_name"]
 
 
 class Derivative:
@@ -40,6 +40,16 @@ class Derivative:
                 got=f"{optional[0]!r}, a written argument that may be None",
                 fix="make it a tensor, leave out the backward, or use the operator live only",
             )
+        lists = {o.name for o in code.facts.outputs if o.type.is_list}
+        kept = [v.name for v in autograd.arguments if isinstance(v, SavedOutput)]
+        listed = [name for name in kept if name in lists]
+        listed += [name for name in autograd.outputs if has_formulas and name in lists]
+        if listed:
+            raise CppRuleError(
+                where=f"{code.where}, backward",
+                got=f"{listed[0]!r}, a list of tensors, as a saved output or in a formula",
+                fix="save the arguments and compute it again in a backward function",
+            )
         self.code = code
         self.backward = backward
         self.has_formulas = has_formulas
@@ -60,6 +70,19 @@ class Derivative:
         output = self.code.facts.output(name)
         assert output is not None, name
         return output
+
+    @property
+    def listed(self) -> list[str]:
+        """The differentiable outputs that are lists of tensors."""
+        return [name for name in self.autograd.outputs if self.output(name).type.is_list]
+
+    def place(self, index: int) -> str:
+        """Return where the first gradient of an output is: behind those of the outputs before."""
+        before = self.autograd.outputs[:index]
+        lists = [name for name in before if name in self.listed]
+        singles = index - len(lists)
+        numbers = [str(singles)] if singles or not lists else []
+        return " + ".join([*numbers, *(count_name(name) for name in lists)])
 
     def is_tensor(self, value: BackwardArgument) -> bool:
         """Return whether a saved value is a tensor."""
@@ -92,6 +115,11 @@ class Derivative:
     def watched(self) -> list[str]:
         """The arguments whose gradients decide whether a graph is recorded."""
         return list(dict.fromkeys([*self.autograd.inputs, *self.written]))
+
+
+def count_name(output: str) -> str:
+    """Return the member of the node that has the number of tensors of a list."""
+    return f"{safe(output)}_count"
 
 
 def member_name(code: OperatorCode, value: SavedArgument | SavedOutput) -> str:

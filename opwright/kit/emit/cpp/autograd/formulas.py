@@ -1,8 +1,8 @@
 """Gradients that are expressions: the formulas of derivatives.yaml in C++.
 
 What a formula says stays as it is, because op-plugin compiles it so. Replaced are names of saved
-values and gradients, Python's literals, and calls of operators of the set: the dispatcher takes all
-their arguments, in order.
+values and gradients, Python's literals, and calls: of operators of the set, all of whose arguments
+the dispatcher takes in order, and of torch's own, which are functions of at::.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, TypeAlias
 
+from opwright.kit.declare.aten import find_aten_function
 from opwright.kit.declare.backward import BackwardCall
 from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.schema import Base
@@ -154,6 +155,8 @@ class Translation:
                 return NAMED_LITERALS[word]
             case ast.Call(ast.Name(name)) if name in self.operators:
                 return self.call(node, self.operators[name])
+            case ast.Call(function) if (aten := find_aten_function(function)) is not None:
+                return f"at::{aten}({', '.join(map(self.expression, node.args))})"
         text, done = "", self.start(node)
         for inner in sorted(inner_expressions(node), key=self.start):
             text += self.between(done, self.start(inner)) + self.expression(inner)
@@ -225,11 +228,20 @@ def python_alone(node: ast.expr, outputs: int) -> str | None:
             return f"there are grads[0] to grads[{last}]" if last else "there is grads[0]"
         case ast.Call(ast.Attribute(), keywords=[_, *_]):
             return "C++ has no arguments by name"
+        case ast.Call(ast.Name() as function, keywords=[_, *_]) if find_aten_function(function):
+            return "C++ has no arguments by name"
+        case ast.Call(ast.Attribute() as function) if is_of_torch_alone(function):
+            return "it is no operator of torch, so C++ does not have it"
         case ast.List():
             return "lists of C++ have braces"
         case ast.IfExp() | ast.Lambda() | ast.JoinedStr() | ast.Slice() | ast.Starred():
             return "C++ has no such expression"
     return None
+
+
+def is_of_torch_alone(function: ast.Attribute) -> bool:
+    """Return whether a function of the module torch is no operator."""
+    return ast.unparse(function).startswith("torch.") and find_aten_function(function) is None
 
 
 def inner_expressions(node: ast.expr) -> Iterator[ast.expr]:

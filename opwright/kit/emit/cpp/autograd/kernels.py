@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.kit.declare.reserved import safe
 from opwright.kit.derive.facts import SavedArgument, SavedOutput
+from opwright.kit.emit.cpp.autograd.derivative import count_name
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import tensor_arguments
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.derive.facts import BackwardArgument
+    from opwright.kit.derive.facts import BackwardArgument, Output
     from opwright.kit.emit.cpp.autograd.derivative import Derivative
     from opwright.kit.emit.cpp.operators import OperatorCode
 
@@ -176,7 +177,15 @@ def record(code: Derivative, places: Mapping[str, str], names: Locals, graph: st
     lines: list[str] = []
     for name in code.autograd.outputs:
         output = code.output(name)
-        if output.argument is None:
+        if output.type.is_list:
+            lines.append(
+                f"{graph}->{count_name(name)} = {output_place(code, name, places)}.size();"
+            )
+        if output.argument is None and output.type.is_list:
+            each = names.fresh("each")
+            statement = f"torch::autograd::set_history(if_differentiable({each}), {graph});"
+            lines += block([f"for (const at::Tensor& {each} : {places[name]}) {{"], [statement])
+        elif output.argument is None:
             result = f"if_differentiable({places[name]})"
             lines.append(f"torch::autograd::set_history({result}, {graph});")
         else:
@@ -242,6 +251,14 @@ def refusal(code: OperatorCode) -> list[str]:
     return autograd_function(code, keys, body)
 
 
+def record_new(output: Output, place: str, graph: str) -> list[str]:
+    """Return the statements that note that the gradient of a new output is not implemented."""
+    if output.type.is_list:
+        inner = [f"record_new(tensor, {graph});"]
+        return block([f"for (const at::Tensor& tensor : {place}) {{"], inner)
+    return [f"record_new({place}, {graph});"]
+
+
 def for_tensors(argument: Argument, statement: str) -> list[str]:
     """Return a statement for each tensor of an argument."""
     name = safe(argument.name)
@@ -277,7 +294,7 @@ def write_unimplemented(code: OperatorCode) -> list[str]:
         f"const auto {graph} = new_node<NotImplemented>({message(code.qualified)});",
         *flow(f"{graph}->set_next_edges(torch::autograd::collect_next_edges(", tensors, "));"),
         *block([opened], [guard, *flow(f"{returned}{redispatch}", arguments, ");")], closed),
-        *(f"record_new({places[output.name]}, {graph});" for output in code.new),
+        *(line for each in code.new for line in record_new(each, places[each.name], graph)),
         *(line for each in mutated for line in for_tensors(each, recorded)),
         *return_arguments(code, places),
         *([f"return {results};"] if returned else []),

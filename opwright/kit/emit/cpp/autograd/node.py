@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.kit.derive.facts import Gradient
-from opwright.kit.emit.cpp.autograd.derivative import value_name
+from opwright.kit.emit.cpp.autograd.derivative import count_name, value_name
 from opwright.kit.emit.cpp.autograd.formulas import apply_formulas
 from opwright.kit.emit.cpp.layout import block, flow, message
 from opwright.kit.emit.cpp.names import pascal
@@ -38,6 +38,7 @@ def node(code: Derivative, operators: Mapping[str, OperatorCode]) -> list[str]:
     """Return the node."""
     name = pascal(code.code.name)
     members = [member(code, value) for value in code.saved]
+    members += [f"size_t {count_name(each)} = 0;" for each in code.listed]
     body = [
         *block(["variable_list apply(variable_list&& grads) override {"], apply(code, operators)),
         *release(code),
@@ -102,7 +103,7 @@ def refuse_only_saved(code: Derivative) -> list[str]:
         for index, name in enumerate(code.autograd.only_saved, first)
         for line in flow(
             "refuse_gradient(",
-            ["grads", str(index), message(f"{code.code.qualified}, output '{name}'")],
+            ["grads", code.place(index), message(f"{code.code.qualified}, output '{name}'")],
             ");",
         )
     ]
@@ -111,12 +112,14 @@ def refuse_only_saved(code: Derivative) -> list[str]:
 def pass_argument(code: Derivative, value: BackwardArgument, argument: Argument) -> str:
     """Return what the backward operator gets for an argument."""
     if isinstance(value, Gradient):
-        index = code.autograd.outputs.index(value.output)
+        place = code.place(code.autograd.outputs.index(value.output))
+        if value.output in code.listed:
+            return f"gradient_list(grads, {place}, {count_name(value.output)})"
         if argument.type.optional:
-            return f"if_defined(grads[{index}])"
+            return f"if_defined(grads[{place}])"
         if len(code.autograd.outputs) == 1:
-            return f"grads[{index}]"
-        return f"grads[{index}].defined() ? grads[{index}] : input_metadata({index}).zeros_like()"
+            return f"grads[{place}]"
+        return f"grads[{place}].defined() ? grads[{place}] : input_metadata({place}).zeros_like()"
     unpacked = code.unpacked(value)
     is_optional = code.is_tensor(value) and argument.type.optional
     return f"if_defined({unpacked})" if is_optional else unpacked

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.aten import read_aten_functions
 from opwright.kit.emit.cpp.autograd.derivative import Derivative
 from opwright.kit.emit.cpp.autograd.kernels import kernel, refusal, write_unimplemented
 from opwright.kit.emit.cpp.autograd.node import node
@@ -24,6 +26,7 @@ FUNCTIONS = {
     "new node": ("new_node<",),
     "any defined": ("any_defined(",),
     "if defined": ("if_defined(",),
+    "gradient list": ("gradient_list(",),
     "save list": ("unpack(",),
     "save optional list": ("unpack_optional(",),
     "refuse": ("refuse_gradient(",),
@@ -118,6 +121,10 @@ def head(functions: str, *, formulas: bool) -> list[str]:
     lines = ["// autograd.cpp: derivatives."]
     if formulas:
         lines.append("#include <ATen/TensorOperators.h>")
+        called = set(re.findall(r"\bat::(\w+)\(", functions))
+        lines += [
+            f"#include <ATen/ops/{name}.h>" for name in sorted(called & read_aten_functions())
+        ]
     if "check_inplace(" in functions:
         lines.append("#include <torch/csrc/autograd/VariableTypeUtils.h>")
     if "NotImplemented" in functions:

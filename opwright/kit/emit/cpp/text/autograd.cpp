@@ -83,6 +83,16 @@ std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
 
+//@ gradient list
+// The gradients of a list of results, which stand side by side.
+c10::List<std::optional<at::Tensor>> gradient_list(const variable_list& grads, size_t first, size_t count) {
+  c10::List<std::optional<at::Tensor>> gradients;
+  for (size_t i = first; i < first + count; ++i) {
+    gradients.push_back(grads[i].defined() ? std::optional<at::Tensor>(grads[i]) : std::nullopt);
+  }
+  return gradients;
+}
+
 //@ any defined
 bool any_defined(const variable_list& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });

@@ -165,3 +165,42 @@ def test_order_with_queued_operators() -> None:
         del produced
         wrong += not bool((consumed[:: 1 << 16] == 2 * (4 + factor)).all())
     assert wrong == 0
+
+
+def test_a_dtype_that_is_an_argument_and_an_axis_from_the_end() -> None:
+    x = npu(2, 3)
+    out = demo.sum_as(x, -1, torch.float16)
+    assert out.dtype == torch.float16
+    assert_close(out.cpu(), x.cpu().sum(-1).half())
+    with pytest.raises((RuntimeError, ValueError), match=r"axis < x[.]ndim' does not"):
+        demo.sum_as(x, -3, torch.float16)
+    with pytest.raises((RuntimeError, ValueError), match="allows -1, 0"):
+        demo.sum_as(x, 1, torch.float16)
+
+
+def test_a_tensor_without_axes_is_a_result_and_an_argument() -> None:
+    x, weight = npu(2, 3), torch.tensor(2.0).to("npu")
+    out = demo.dot(x, weight)
+    assert out.shape == ()
+    assert_close(out.cpu(), x.cpu().sum() * 2)
+    with pytest.raises((RuntimeError, ValueError), match="argument 'weight' has 1 axes"):
+        demo.dot(x, npu(1))
+
+
+def test_a_list_of_results_is_like_a_list() -> None:
+    parts = [npu(2, 3), npu(4).half()]
+    scaled = demo.scale_parts(parts, 2.0)
+    assert [each.dtype for each in scaled] == [torch.float32, torch.float16]
+    for part, each in zip(parts, scaled, strict=True):
+        assert_close(each.cpu(), part.cpu() * 2)
+    assert demo.scale_parts([], 2.0) == []
+
+
+def test_lists_of_results_have_the_numbers_and_shapes_of_their_rules() -> None:
+    x = npu(4, 3).half()
+    total, pieces, same = demo.cut(x, [1, 0, 4], 2)
+    assert (total.shape, total.dtype) == ((), torch.float32)
+    assert [each.shape for each in pieces] == [(1, 3), (0, 3), (4, 3)]
+    for each in (pieces[2], *same):
+        assert_close(each.cpu(), x.cpu())
+    assert [len(each) for each in demo.cut(x, [], 0)[1:]] == [0, 0]

@@ -22,6 +22,42 @@ def row_norm_backward(
     return grad * rstd, None if weight is None else (grad * x * rstd).sum((0, 1))
 
 
+@torch.library.impl("demo::scale_parts_backward", "CompositeImplicitAutograd")
+def scale_parts_backward(grads: list[Tensor | None], factor: float) -> list[Tensor]:
+    """Stand in for what the Python package registers."""
+    return [torch.zeros(()) if each is None else each * factor for each in grads]
+
+
+@torch.library.impl("demo::cut_backward", "CompositeImplicitAutograd")
+def cut_backward(
+    total: Tensor | None,
+    pieces: list[Tensor | None],
+    same: list[Tensor | None],
+    x: Tensor,
+    sizes: list[int],
+    copies: int,
+) -> Tensor:
+    """Stand in for what the Python package registers."""
+    assert (len(pieces), len(same)) == (len(sizes), copies)
+    grad = x * 0 if total is None else x * 0 + total
+    for size, each in zip(sizes, pieces, strict=True):
+        if each is not None:
+            grad[:size] += each
+    return sum((each for each in same if each is not None), grad)
+
+
+def test_gradients_of_lists_of_results_reach_their_places() -> None:
+    x = npu(3, 2).requires_grad_()
+    total, pieces, same = demo.cut(x, [1, 2], 2)
+    (total + 10 * pieces[1].sum() + 100 * same[0].sum()).backward()
+    assert x.grad is not None
+    assert_close(x.grad.cpu()[:, 0], torch.tensor([111.0, 111, 101]))
+    first = npu(2).requires_grad_()
+    demo.scale_parts([first, npu(3)], 3.0)[0].sum().backward()
+    assert first.grad is not None
+    assert_close(first.grad.cpu(), torch.full((2,), 3.0))
+
+
 def test_gradients_come_from_the_backward_operator() -> None:
     x, y = npu(3, 4).requires_grad_(), npu(3, 4).requires_grad_()
     demo.scale_add(x, y, alpha=2.5).sum().backward()

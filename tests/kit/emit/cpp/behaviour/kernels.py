@@ -163,3 +163,39 @@ def noisy(x: Tensor, p: float, seed: int, offset: int, out: Tensor) -> None:
 @twin.kernel("aclnnCap(const aclTensor *x, double cap, aclTensor *out)")
 def cap(x: Tensor, cap: float, out: Tensor) -> None:
     torch.mul(torch.tanh(x / cap), cap, out=out)
+
+
+@twin.kernel("aclnnSumAs(const aclTensor *x, int64_t axis, aclTensor *out)")
+def sum_as(x: Tensor, axis: int, out: Tensor) -> None:
+    out.copy_(x.sum(axis))
+
+
+@twin.kernel("aclnnDot(const aclTensor *x, const aclTensor *weight, aclTensor *out)")
+def dot(x: Tensor, weight: Tensor, out: Tensor) -> None:
+    out.copy_((x * weight).sum())
+
+
+@twin.kernel("aclnnScaleParts(const aclTensorList *parts, double factor, aclTensorList *out)")
+def scale_parts(
+    parts: Sequence[Tensor] | None, factor: float, out: Sequence[Tensor] | None
+) -> None:
+    for part, scaled in zip(parts or (), out or (), strict=True):
+        torch.mul(part, factor, out=scaled)
+
+
+@twin.kernel(
+    "aclnnCut(const aclTensor *x, const aclIntArray *sizes, aclTensor *total,"
+    " aclTensorList *pieces, aclTensorList *same)"
+)
+def cut(
+    x: Tensor,
+    sizes: Sequence[int],
+    total: Tensor,
+    pieces: Sequence[Tensor] | None,
+    same: Sequence[Tensor] | None,
+) -> None:
+    total.copy_(x.sum())
+    for size, piece in zip(sizes, pieces or (), strict=True):
+        piece.copy_(x[:size])
+    for each in same or ():
+        each.copy_(x)

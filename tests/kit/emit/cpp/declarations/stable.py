@@ -198,3 +198,54 @@ def stack_parts(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
 )
 def scale_first(parts: Sequence[Tensor], x: Tensor) -> Tensor:
     return parts[0] * x
+
+
+@ops.operator(
+    "sum_as(Tensor x, int axis, ScalarType dtype) -> Tensor",
+    aclnn="aclnnSumAs(x, axis, out)",
+    shapes={"out": ow.reduced("x", dim="axis")},
+    dtypes={"out": "dtype"},
+    requires=["-x.ndim <= axis < x.ndim", "axis in (-1, 0)"],
+)
+def sum_as(x: Tensor, axis: int, dtype: torch.dtype) -> Tensor:
+    return x.sum(axis, dtype=dtype)
+
+
+@ops.operator(
+    "dot(Tensor x, Tensor weight) -> Tensor",
+    aclnn="aclnnDot(x, weight, out)",
+    shapes={"x": "*S", "weight": "()", "out": ()},
+)
+def dot(x: Tensor, weight: Tensor) -> Tensor:
+    return (x * weight).sum()
+
+
+@ops.operator(
+    "scale_parts(Tensor[] parts, float factor) -> Tensor[]",
+    aclnn="aclnnScaleParts(parts, double factor, out)",
+    shapes={"out": ow.like("parts")},
+)
+def scale_parts(parts: Sequence[Tensor], factor: float) -> list[Tensor]:
+    return [each * factor for each in parts]
+
+
+@scale_parts.backward(saves=["factor"], inputs=["parts"])
+def scale_parts_grad(grads: Sequence[Tensor | None], factor: float) -> list[Tensor | None]:
+    return [None if each is None else each * factor for each in grads]
+
+
+@ops.operator(
+    "cut(Tensor x, int[] sizes, SymInt copies) -> (Tensor total, Tensor[] pieces, Tensor[] same)",
+    aclnn="aclnnCut(x, sizes, total, pieces, same)",
+    shapes={
+        "x": "N, D",
+        "total": "",
+        "pieces": ow.each("len(sizes)", "sizes[i], D"),
+        "same": ow.each("copies", ow.like("x")),
+    },
+    dtypes={"total": "float32", "same": "x"},
+    backward="reference",
+)
+def cut(x: Tensor, sizes: Sequence[int], copies: int) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    pieces = [x[:size] * 1 for size in sizes]
+    return x.float().sum(), pieces, [x * 1 for _ in range(copies)]

@@ -114,3 +114,33 @@ def pair(x, y, dim=None, keepdim=False):
 )
 def clear_(cache, slots, *, mode="zero"):
     cache.index_fill_(0, slots, 0)
+
+
+@ops.operator(
+    "bend(Tensor x, Tensor limit) -> Tensor",
+    aclnn="aclnnThinBend(x, limit, out)",
+    shapes={"x": "*S", "limit": "()"},
+    dtypes="float32",
+    backward={
+        "x": "where(x < limit, grad * x.cos(), 0)",
+        "limit": "torch.sum(zeros_like(grad))",
+    },
+    samples=[ow.sample(x=ow.tensor(3, low=-2, high=2), limit=ow.tensor(low=1, high=2))],
+)
+def bend(x, limit):
+    return torch.where(x < limit, x.sin(), 0)
+
+
+@ops.operator(
+    "pieces(Tensor[] xs, int[] sizes, ScalarType dtype, int axis=-1)"
+    " -> (Tensor[] alike, Tensor[] cut)",
+    aclnn="aclnnThinPieces(xs, sizes, dtype, axis, alike, cut)",
+    shapes={"alike": ow.like("xs"), "cut": ow.each("len(sizes)", "sizes[i], *xs[0].shape")},
+    dtypes={"xs": "float32", "cut": "dtype"},
+    requires=["len(xs) > 0", "-xs[0].ndim <= axis < xs[0].ndim"],
+    samples=[ow.sample(xs=[SMALL, ow.tensor(4)], sizes=[2, 0], dtype="float16")],
+    errors=[ow.error("axis", xs=[SMALL], sizes=[1], dtype="float16", axis=-3)],
+)
+def pieces(xs, sizes, dtype, axis=-1):
+    first = xs[0] + xs[0].sum(axis, keepdim=True)
+    return [x * 2 for x in xs], [first.to(dtype).expand(n, *first.shape).clone() for n in sizes]
