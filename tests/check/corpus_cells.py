@@ -58,7 +58,10 @@ MARKS = [
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path.stem for path in CORPUS.glob("*.py"))
-VALUES = ("autocast", "determinism", "devices", "edges", "gradients", "layouts", "numerics", "vmap")
+VALUES = (
+    *("autocast", "determinism", "devices", "edges", "gradients"),
+    *("layouts", "numerics", "relations", "vmap"),
+)
 GRAPHS = ("compiled", "export", "functionalization", "graph_breaks", "meta", "symbolic")
 SCHEMA = ("aliasing", "converter", "errors", "mutation", "registration", "schema", "serialization")
 PROCESS = ("concurrency", "cost", "leaks", "state")

@@ -12,6 +12,13 @@ __all__ = ["CAUSES"]
 DIFFERENT_IN_GRAPHS = ("functionalization/differs", "compiled/differs", "export/differs")
 REFUSED_BY_GRAPHS = ("functionalization/refused", "compiled/refused", "export/refused")
 
+RELATIONS = (
+    "relations/batch-order",
+    "relations/batch-split",
+    "relations/padding-matters",
+    "relations/not-linear",
+)
+
 # Cause -> what follows from it, each as row/kind. An earlier cause comes first where several fit.
 CAUSES: dict[str, tuple[str, ...]] = {
     "registration/no-functionalize": REFUSED_BY_GRAPHS,
@@ -39,6 +46,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "edges/wrong-at-edge",
         "devices/differs",
         *DIFFERENT_IN_GRAPHS,
+        *RELATIONS,
         "determinism/differs",
         "determinism/state",
         "vmap/wrong-values",
@@ -54,8 +62,13 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "gradients/no-refusal",
         "gradients/backward-raises",
     ),
-    "numerics/wrong-values": ("numerics/wrong-special-values", "edges/wrong-at-edge"),
+    "numerics/wrong-values": (
+        "numerics/wrong-special-values",
+        "edges/wrong-at-edge",
+        *RELATIONS,
+    ),
     "layouts/strides-ignored": ("vmap/wrong-values",),
+    "relations/batch-order": ("relations/batch-split",),
     "meta/wrong-dtype": ("autocast/fake-differs", "compiled/differs"),
     "meta/wrong-shape": ("autocast/fake-differs", "compiled/raises", "export/raises"),
     "meta/wrong-strides": ("autocast/fake-differs", "compiled/differs"),

@@ -20,6 +20,7 @@ from opwright.kit.declare.call import parse_call
 from opwright.kit.declare.errors import FieldError, UnknownNameError
 from opwright.kit.declare.function_schema import function_schema
 from opwright.kit.declare.operator import Deprecation, Operator, Upstream
+from opwright.kit.declare.relations import read_relations
 from opwright.kit.declare.reserved import check_word
 from opwright.kit.declare.rules import Dims, ShapeFunction, read_dtypes
 from opwright.kit.declare.sample import Tolerance
@@ -48,6 +49,7 @@ class OperatorFields(TypedDict, total=False):
     prototype: str | Path | Prototype | Literal[False]
     requires: str | Sequence[str]
     unspecified: Mapping[str, str]
+    relations: str | Sequence[str]
     shapes: Mapping[str, ShapeRule | str | tuple[()] | Callable[..., Sequence[object]]]
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
@@ -120,6 +122,7 @@ def read_operator(
         prototype=read_prototype(fields.get("prototype"), place, where=where),
         requires=read_requires(fields.get("requires", ())),
         unspecified=dict(fields.get("unspecified", {})),
+        relations=read_relations(fields.get("relations", ()), where=f"{where}, relations"),
         shapes={
             name: read_shape(rule, where=f"{where}, shape of {name!r}")
             for name, rule in fields.get("shapes", {}).items()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.backward import Backward
     from opwright.kit.declare.call import Call
     from opwright.kit.declare.place import Place
+    from opwright.kit.declare.relations import Relation
     from opwright.kit.declare.rules import DtypeRule, ShapeRule
     from opwright.kit.declare.sample import ErrorSample, Sample, Tolerance
     from opwright.kit.declare.schema import Schema
@@ -83,6 +84,8 @@ class Operator:
         What has to hold for sizes and attributes, as texts.
     unspecified
         By output: when the kernel leaves its values open, as a text.
+    relations
+        What must hold between calls.
     shapes
         Shape rules by name of an argument (a pattern) or output.
     dtypes
@@ -97,6 +100,7 @@ class Operator:
     prototype: Prototype | str | Literal[False] | None = None
     requires: tuple[str, ...] = ()
     unspecified: Mapping[str, str] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
     shapes: Mapping[str, ShapeRule] = field(default_factory=dict)
     dtypes: Mapping[str, DtypeRule] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)

@@ -114,6 +114,10 @@ class OperatorSet:
             By output: when its values are open, because the kernel does not write it then:
             `{"mask": "not training"}`, or a comparison as in `requires`. Its shape and dtype stay
             as declared; `opwright check` and tests compare what it holds only in other calls.
+        relations
+            What must hold between calls, for `opwright check`: `"batch N"` (the elements along this
+            axis do not know of each other), `"linear in x"`, `"padding of x along S behind
+            lengths"`, `"padding of x where mask"` (or `where not mask`).
         shapes
             By argument: a pattern (`"*batch, N, D"`). By output: the same text with expressions,
             `like("x")`, `broadcast("x", "y")`, `reduced("x", dim="dim")`, a function of the

@@ -148,6 +148,8 @@ def fields_of(operator: Operator) -> Iterator[tuple[str, Node]]:
         yield "requires", node_of(operator.requires)
     if operator.unspecified:
         yield "unspecified", Table({name: Text(t) for name, t in operator.unspecified.items()})
+    if operator.relations:
+        yield "relations", node_of(tuple(map(str, operator.relations)))
     yield from rules_of(operator)
     if operator.backward is not None:
         yield "backward", backward_node(operator)

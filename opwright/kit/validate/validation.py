@@ -15,6 +15,7 @@ from opwright.kit.validate import (
     names,
     prototype,
     reference,
+    relations,
     samples,
     shapes,
 )
@@ -33,7 +34,7 @@ __all__ = ["check", "validate"]
 
 THEMES = (
     *(defaults, aliasing, names, shapes, dtypes, call, c_types, prototype),
-    *(reference, backward, samples, metadata),
+    *(reference, backward, relations, samples, metadata),
 )
 OPERATOR_RULES = tuple(rule for theme in THEMES for rule in theme.RULES)
 # Of operators that another library calls and prepares for graphs itself.

@@ -62,6 +62,7 @@ CASES = {
     "OPW-D009 a rule for no output": F.format('shapes=ow.like("x")'),
     "OPW-D009 tolerances of no dtype": F.format("tolerances=(1e-3, 1e-3)"),
     "OPW-D009 layout": F.format('layouts={"x": "dense"}'),
+    "OPW-D009 relation in other words": F.format('relations="x is linear"'),
     "OPW-D009 layout of a sample": 'ow.tensor(2, 3, layout="dense")',
     "OPW-D009 number of a sample's values": "ow.tensor(2, 3, values=[1, 2])",
     "OPW-D009 lists of a sample's values": "ow.tensor(values=[[1, 2], [3]])",

@@ -25,6 +25,7 @@ from opwright.kit.declare import (
 from opwright.kit.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
 from opwright.kit.declare.call import Actual, Call, Named
 from opwright.kit.declare.place import Place
+from opwright.kit.declare.relations import Batch, Linear, MaskedPadding, PaddingBehind
 from opwright.kit.declare.rules import (
     BroadcastOf,
     Cpp,
@@ -105,6 +106,23 @@ def test_dtypes(given: object, rules: object) -> None:
 )
 def test_backward(given: object, backward: object) -> None:
     assert read(backward=given).backward == backward
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("batch N", Batch("N")),
+        ("batch *lead", Batch("*lead")),
+        ("linear in x", Linear("x")),
+        ("padding of x along S behind y", PaddingBehind("x", "S", "y")),
+        ("padding of x where y", MaskedPadding("x", "y")),
+        ("padding of x where not y", MaskedPadding("x", "y", wanted=False)),
+    ],
+)
+def test_relations_are_data_and_come_back(text: str, relation: object) -> None:
+    (found,) = read(relations=text).relations
+    assert found == relation
+    assert str(found) == text
 
 
 def test_other_fields() -> None:

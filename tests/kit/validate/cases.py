@@ -418,6 +418,14 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         RESCALE, deprecated=Deprecation(since="1.0", use="my_ops::rescale")
     ),
     "OPW-D009 autocast": lambda: one(RESCALE, autocast=cast("Autocast", "fp16")),
+    "OPW-D003 axis of a relation": lambda: one(RESCALE, shapes={"x": "N, D"}, relations="batch M"),
+    "OPW-D003 linear in a number": lambda: one(RESCALE, relations="linear in factor"),
+    "OPW-D003 lengths of other axes": lambda: one(
+        "f(Tensor x, Tensor n, Tensor m) -> Tensor",
+        shapes={"x": "B, S", "n": "C", "m": "B"},
+        dtypes={"n": "int64", "m": "int64"},
+        relations="padding of x along S behind n",
+    ),
     "OPW-D009 budget": lambda: one(RESCALE, cost_budget=0),
     "OPW-D009 budget that is no number": lambda: one(RESCALE, cost_budget=cast("float", "3")),
     "OPW-D009 vmap": lambda: one(RESCALE, vmap=cast("Vmap", "batch")),

@@ -96,6 +96,18 @@ CASES = {
             "y": "torch.ops.aten.sum(grad) * y.exp()",
         },
     ),
+    "relations": lambda: one(
+        "f(Tensor x, Tensor lengths, Tensor mask) -> Tensor",
+        shapes={"x": "*batch, S, D", "lengths": "S", "mask": "S, D"},
+        dtypes={"x": "float16", "lengths": "int32", "mask": "bool"},
+        relations=[
+            "batch *batch",
+            "batch S",
+            "linear in x",
+            "padding of x along D behind lengths",
+            "padding of x where not  mask",
+        ],
+    ),
     # names
     "declared functional twin": lambda: several(
         ("f_(Tensor(a!) x, *, int n=1) -> Tensor(a!)", {"functional": "f", "aclnn": "aclnnG"}),

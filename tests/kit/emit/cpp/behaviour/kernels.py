@@ -185,7 +185,7 @@ def scale_parts(
 
 @twin.kernel(
     "aclnnCut(const aclTensor *x, const aclIntArray *sizes, aclTensor *total,"
-    " aclTensorList *pieces, aclTensorList *same)"
+    " aclTensorList *piecesOptional, aclTensorList *sameOptional)"  # null where they are empty
 )
 def cut(
     x: Tensor,
