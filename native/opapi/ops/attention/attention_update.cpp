@@ -86,10 +86,17 @@ void ring_update(const Part& previous, const Part& current, const OptionalTensor
 
 ACLNN(AttentionUpdate, (TensorList, lse)(TensorList, localOut)(Int, updateType)(Out, out)(OptOut, lseOut),
       update(lse, localOut, updateType, out, lseOut))
-ACLNN(RingAttentionUpdateV2,
-      (In, prevAttnOut)(In, prevSoftmaxMax)(In, prevSoftmaxSum)(In, curAttnOut)(In, curSoftmaxMax)(In, curSoftmaxSum)(
-          OptIn, actualSeqQlenOptional)(Text, inputLayoutOptional)(Text, inputSoftmaxLayoutOptional)(Out, attnOutOut)(
-          Out, softmaxMaxOut)(Out, softmaxSumOut),
-      ring_update({prevAttnOut, prevSoftmaxMax, prevSoftmaxSum}, {curAttnOut, curSoftmaxMax, curSoftmaxSum},
-                  actualSeqQlenOptional, inputLayoutOptional, inputSoftmaxLayoutOptional, attnOutOut, softmaxMaxOut,
-                  softmaxSumOut))
+#define RING_UPDATE(NAME, STATISTICS_IN, STATISTICS_LAYOUT)                                                    \
+  ACLNN(NAME,                                                                                                  \
+        (In, prevAttnOut)(In, prevSoftmaxMax)(In, prevSoftmaxSum)(In, curAttnOut)(In, curSoftmaxMax)(          \
+            In, curSoftmaxSum)(OptIn, actualSeqQlenOptional)(                                                  \
+            Text, inputLayoutOptional)STATISTICS_IN(Out, attnOutOut)(Out, softmaxMaxOut)(Out, softmaxSumOut),  \
+        ring_update({prevAttnOut, prevSoftmaxMax, prevSoftmaxSum}, {curAttnOut, curSoftmaxMax, curSoftmaxSum}, \
+                    actualSeqQlenOptional, inputLayoutOptional, STATISTICS_LAYOUT, attnOutOut, softmaxMaxOut,  \
+                    softmaxSumOut))
+#define STATISTICS_LAYOUT_IN (Text, inputSoftmaxLayoutOptional)
+RING_UPDATE(RingAttentionUpdate, , "")
+RING_UPDATE(RingAttentionUpdateV2, STATISTICS_LAYOUT_IN, inputSoftmaxLayoutOptional)
+
+#undef RING_UPDATE
+#undef STATISTICS_LAYOUT_IN

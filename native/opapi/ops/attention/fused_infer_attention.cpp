@@ -308,30 +308,33 @@ using opapi::attention::inference::attend;
       OptInts, actualSeqLengthsOptional)(OptInts, actualSeqLengthsKvOptional)(OptIn, deqScale1Optional)(              \
       OptIn, quantScale1Optional)(OptIn, deqScale2Optional)(OptIn, quantScale2Optional)(OptIn, quantOffset2Optional)( \
       OptIn, antiquantScaleOptional)(OptIn, antiquantOffsetOptional)(OptIn, blockTableOptional)(                      \
-      OptIn, queryPaddingSizeOptional)(OptIn, kvPaddingSizeOptional)(OptIn, keyAntiquantScaleOptional)(               \
-      OptIn, keyAntiquantOffsetOptional)(OptIn, valueAntiquantScaleOptional)(OptIn, valueAntiquantOffsetOptional)(    \
-      OptIn, keySharedPrefixOptional)(OptIn, valueSharedPrefixOptional)(OptInts, actualSharedPrefixLenOptional)
+      OptIn, queryPaddingSizeOptional)(OptIn, kvPaddingSizeOptional)
+#define PREFIX_IN                                                                                             \
+  (OptIn, keyAntiquantScaleOptional)(OptIn, keyAntiquantOffsetOptional)(OptIn, valueAntiquantScaleOptional)(  \
+      OptIn, valueAntiquantOffsetOptional)(OptIn, keySharedPrefixOptional)(OptIn, valueSharedPrefixOptional)( \
+      OptInts, actualSharedPrefixLenOptional)
 #define ROPE_IN (OptIn, queryRopeOptional)(OptIn, keyRopeOptional)(OptIn, keyRopeAntiquantScaleOptional)
 #define SINK_IN (OptIn, dequantScaleQueryOptional)(OptIn, learnableSinkOptional)
 #define STARTS (OptInts, qStartIdxOptional)(OptInts, kvStartIdxOptional)
-#define ATTRIBUTES                                                                                                \
+#define FIRST_ATTRIBUTES                                                                                          \
   (Int, numHeads)(Double, scaleValue)(Int, preTokens)(Int, nextTokens)(Text, inputLayout)(Int, numKeyValueHeads)( \
-      Int, sparseMode)(Int, innerPrecise)(Int, blockSize)(Int, antiquantMode)(Bool, softmaxLseFlag)(              \
-      Int, keyAntiquantMode)(Int, valueAntiquantMode)
+      Int, sparseMode)(Int, innerPrecise)(Int, blockSize)(Int, antiquantMode)(Bool, softmaxLseFlag)
+#define ATTRIBUTES FIRST_ATTRIBUTES(Int, keyAntiquantMode)(Int, valueAntiquantMode)
 #define RESULTS (Out, attentionOut)(OptOut, softmaxLse)
 
 #define UNAVAILABLE(NAME) {NAME##Optional, #NAME}
-#define FIRST_UNAVAILABLE                                                                                \
-  UNAVAILABLE(deqScale1), UNAVAILABLE(quantScale1), UNAVAILABLE(deqScale2), UNAVAILABLE(quantScale2),    \
-      UNAVAILABLE(quantOffset2), UNAVAILABLE(antiquantScale), UNAVAILABLE(antiquantOffset),              \
-      UNAVAILABLE(keyAntiquantScale), UNAVAILABLE(keyAntiquantOffset), UNAVAILABLE(valueAntiquantScale), \
-      UNAVAILABLE(valueAntiquantOffset)
-#define ROPE_UNAVAILABLE FIRST_UNAVAILABLE, UNAVAILABLE(keyRopeAntiquantScale)
+#define FIRST_UNAVAILABLE                                                                             \
+  UNAVAILABLE(deqScale1), UNAVAILABLE(quantScale1), UNAVAILABLE(deqScale2), UNAVAILABLE(quantScale2), \
+      UNAVAILABLE(quantOffset2), UNAVAILABLE(antiquantScale), UNAVAILABLE(antiquantOffset)
+#define PREFIX_UNAVAILABLE                                                            \
+  FIRST_UNAVAILABLE, UNAVAILABLE(keyAntiquantScale), UNAVAILABLE(keyAntiquantOffset), \
+      UNAVAILABLE(valueAntiquantScale), UNAVAILABLE(valueAntiquantOffset)
+#define ROPE_UNAVAILABLE PREFIX_UNAVAILABLE, UNAVAILABLE(keyRopeAntiquantScale)
 #define SINK_UNAVAILABLE ROPE_UNAVAILABLE, UNAVAILABLE(dequantScaleQuery)
-#define ATTEND(QUERY_ROPE, KEY_ROPE, SINK, PSE_TYPE, ...)                                                        \
+#define ATTEND_WITH(KEY_PREFIX, VALUE_PREFIX, PREFIX_LENGTH, QUERY_ROPE, KEY_ROPE, SINK, PSE_TYPE, ...)          \
   attend({query, key, value, pseShiftOptional, attenMaskOptional, blockTableOptional, queryPaddingSizeOptional,  \
-          kvPaddingSizeOptional, keySharedPrefixOptional, valueSharedPrefixOptional, QUERY_ROPE, KEY_ROPE, SINK, \
-          actualSeqLengthsOptional, actualSeqLengthsKvOptional, actualSharedPrefixLenOptional},                  \
+          kvPaddingSizeOptional, KEY_PREFIX, VALUE_PREFIX, QUERY_ROPE, KEY_ROPE, SINK, actualSeqLengthsOptional, \
+          actualSeqLengthsKvOptional, PREFIX_LENGTH},                                                            \
          {numHeads,                                                                                              \
           scaleValue,                                                                                            \
           {sparseMode, preTokens, nextTokens},                                                                   \
@@ -341,13 +344,17 @@ using opapi::attention::inference::attend;
           softmaxLseFlag,                                                                                        \
           PSE_TYPE},                                                                                             \
          {__VA_ARGS__}, attentionOut, softmaxLse)
+#define ATTEND(...) \
+  ATTEND_WITH(keySharedPrefixOptional, valueSharedPrefixOptional, actualSharedPrefixLenOptional, __VA_ARGS__)
 
-#define PARAMS_V2 FIRST_IN ATTRIBUTES RESULTS
-#define PARAMS_V3 FIRST_IN ROPE_IN ATTRIBUTES RESULTS
-#define PARAMS_V4 FIRST_IN ROPE_IN SINK_IN ATTRIBUTES(Int, queryQuantMode) RESULTS
-#define PARAMS_V5 FIRST_IN ROPE_IN SINK_IN STARTS ATTRIBUTES(Int, queryQuantMode)(Int, pseType) RESULTS
+#define PARAMS_V2 FIRST_IN PREFIX_IN ATTRIBUTES RESULTS
+#define PARAMS_V3 FIRST_IN PREFIX_IN ROPE_IN ATTRIBUTES RESULTS
+#define PARAMS_V4 FIRST_IN PREFIX_IN ROPE_IN SINK_IN ATTRIBUTES(Int, queryQuantMode) RESULTS
+#define PARAMS_V5 FIRST_IN PREFIX_IN ROPE_IN SINK_IN STARTS ATTRIBUTES(Int, queryQuantMode)(Int, pseType) RESULTS
 
-ACLNN(FusedInferAttentionScoreV2, PARAMS_V2, ATTEND(kNone, kNone, kNone, 0, FIRST_UNAVAILABLE))
+ACLNN(FusedInferAttentionScore, FIRST_IN FIRST_ATTRIBUTES RESULTS,
+      ATTEND_WITH(kNone, kNone, std::nullopt, kNone, kNone, kNone, 0, FIRST_UNAVAILABLE))
+ACLNN(FusedInferAttentionScoreV2, PARAMS_V2, ATTEND(kNone, kNone, kNone, 0, PREFIX_UNAVAILABLE))
 ACLNN(FusedInferAttentionScoreV3, PARAMS_V3, ATTEND(queryRopeOptional, keyRopeOptional, kNone, 0, ROPE_UNAVAILABLE))
 ACLNN(FusedInferAttentionScoreV4, PARAMS_V4,
       ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, 0, SINK_UNAVAILABLE))
@@ -358,15 +365,19 @@ ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV4, PARAMS_V4)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV5, PARAMS_V5)
 
 #undef FIRST_IN
+#undef PREFIX_IN
 #undef ROPE_IN
 #undef SINK_IN
 #undef STARTS
+#undef FIRST_ATTRIBUTES
 #undef ATTRIBUTES
 #undef RESULTS
 #undef UNAVAILABLE
 #undef FIRST_UNAVAILABLE
+#undef PREFIX_UNAVAILABLE
 #undef ROPE_UNAVAILABLE
 #undef SINK_UNAVAILABLE
+#undef ATTEND_WITH
 #undef ATTEND
 #undef PARAMS_V2
 #undef PARAMS_V3

@@ -246,14 +246,18 @@ void check(const Newer& newer) {
    quantScaleCkvOptional, quantScaleCkrOptional,   smoothScalesCqOptional}
 #define EPSILONS (Double, rmsnormEpsilonCq)(Double, rmsnormEpsilonCkv)(Text, cacheModeOptional)
 
-ACLNN(MlaPrologV2WeightNz,
-      WEIGHTS_IN(Index, cacheIndex)(Ref, kvCacheRef)(Ref, krCacheRef)
-          SCALES_IN EPSILONS(Out, queryOut)(Out, queryRopeOut)(OptOut, dequantScaleQNopeOutOptional),
-      prolog(tokenX, WEIGHTS, SCALES,
-             {rmsnormEpsilonCq, rmsnormEpsilonCkv, cacheModeOptional, weight_mode_of(tokenX, weightUqQr),
-              kv_mode_of(tokenX, quantScaleCkvOptional)},
-             ropeSin, ropeCos, {kvCacheRef, krCacheRef, cacheIndex, kNone},
-             {queryOut, queryRopeOut, dequantScaleQNopeOutOptional, NoTensor{}, NoTensor{}}))
+#define PROLOG(NAME, SCALE_OUT, QUERY_SCALE)                                                                \
+  ACLNN(NAME,                                                                                               \
+        WEIGHTS_IN(Index, cacheIndex)(Ref, kvCacheRef)(Ref, krCacheRef)SCALES_IN EPSILONS(Out, queryOut)(   \
+            Out, queryRopeOut) SCALE_OUT,                                                                   \
+        prolog(tokenX, WEIGHTS, SCALES,                                                                     \
+               {rmsnormEpsilonCq, rmsnormEpsilonCkv, cacheModeOptional, weight_mode_of(tokenX, weightUqQr), \
+                kv_mode_of(tokenX, quantScaleCkvOptional)},                                                 \
+               ropeSin, ropeCos, {kvCacheRef, krCacheRef, cacheIndex, kNone},                               \
+               {queryOut, queryRopeOut, QUERY_SCALE, NoTensor{}, NoTensor{}}))
+#define QUERY_SCALE_OUT (OptOut, dequantScaleQNopeOutOptional)
+PROLOG(MlaProlog, , NoTensor{})
+PROLOG(MlaPrologV2WeightNz, QUERY_SCALE_OUT, dequantScaleQNopeOutOptional)
 ACLNN(MlaPrologV3WeightNz,
       WEIGHTS_IN(Ref, kvCacheRef)(Ref, krCacheRef)(OptIndex, cacheIndexOptional)SCALES_IN(
           OptIndex, actualSeqLenOptional)(OptIn, kNopeClipAlphaOptional)
@@ -275,3 +279,5 @@ ACLNN(MlaPrologV3WeightNz,
 #undef WEIGHTS
 #undef SCALES
 #undef EPSILONS
+#undef PROLOG
+#undef QUERY_SCALE_OUT

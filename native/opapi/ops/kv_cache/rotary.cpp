@@ -101,6 +101,19 @@ void apply(at::Tensor& query, at::Tensor& key, const at::Tensor& cos, const at::
   embed(key, key, cos, sin, mode);
 }
 
+// The elements [begin, end) of the last dimension, in place; all of them if there is no slice.
+void embed_part(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode,
+                at::OptionalIntArrayRef slice) {
+  require(mode == kInterleave, ACLNN_ERR_PARAM_INVALID, "rotary_mode is ", mode, "; allowed: 1 (interleave)");
+  if (!slice || slice->empty()) return embed(x, x, cos, sin, mode);
+  require(slice->size() == 2 && slice->front() >= 0 && slice->front() <= slice->back() && slice->back() <= x.size(-1),
+          ACLNN_ERR_PARAM_INVALID, "partialSlice is ", *slice, "; it must be a beginning and an end within the ",
+          x.size(-1), " elements of the last dimension");
+  if (slice->front() == slice->back()) return;
+  at::Tensor part = x.narrow(-1, slice->front(), slice->back() - slice->front());
+  embed(part, part, cos, sin, mode);
+}
+
 }  // namespace
 
 ACLNN(RotaryPositionEmbedding, (In, x)(In, cos)(In, sin)(Int, mode)(Out, out), embed(out, x, cos, sin, mode))
@@ -108,6 +121,8 @@ ACLNN(RotaryPositionEmbedding, (In, x)(In, cos)(In, sin)(Int, mode)(Out, out), e
 ACLNN(RotaryPositionEmbeddingV2, (In, x)(In, cos)(In, sin)(Int, mode)(OptIn, rotate)(Out, out),
       rotate ? embed_with_matrix(out, x, cos, sin, *rotate) : embed(out, x, cos, sin, mode))
 ACLNN(InterleaveRope, (In, x)(In, cos)(In, sin)(Out, out), embed(out, x, cos, sin, kInterleaveHalf))
+ACLNN(InplacePartialRotaryMul, (Ref, xRef)(In, cos)(In, sin)(Int, rotary_mode)(OptInts, partialSlice),
+      embed_part(xRef, cos, sin, rotary_mode, partialSlice))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, dy)(In, cos)(In, sin)(OptIn, xOptional)(Int, mode)(Out, dxOut)(OptOut, dcosOut)(OptOut, dsinOut),
       embed_backward(dxOut, dcosOut, dsinOut, dy, cos, sin, xOptional, mode))

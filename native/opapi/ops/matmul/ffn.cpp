@@ -73,15 +73,14 @@ at::Tensor between(const at::Tensor& values, at::ScalarType dtype, const Requant
   return to_int8(offset.defined() ? values * scale + offset : values * scale);
 }
 
-std::vector<RowGroup> groups_of_tokens(at::OptionalIntArrayRef tokens, bool ends, const at::Tensor& rows,
-                                       bool experts) {
-  if (!tokens || tokens->empty()) {
+std::vector<RowGroup> groups_of_tokens(const OptionalTensor& tokens, bool ends, const at::Tensor& rows, bool experts) {
+  if (!given(tokens)) {
     require(!experts, ACLNN_ERR_PARAM_INVALID, "parameter 'expertTokens' is missing: the weights are of experts");
     return {{0, rows.size(0)}};
   }
   require(experts, ACLNN_ERR_PARAM_INVALID, "parameter 'expertTokens' needs weights [experts, rows, columns]");
   const GroupList kind = ends ? GroupList::kEnds : GroupList::kSizes;
-  const std::vector<RowGroup> groups = row_groups(at::tensor(*tokens, at::kLong), rows.size(0), kind, "expertTokens");
+  const std::vector<RowGroup> groups = row_groups(*tokens, rows.size(0), kind, "expertTokens");
   const int64_t covered = groups.back().end;
   require(covered == rows.size(0), ACLNN_ERR_PARAM_INVALID, "parameter 'expertTokens' counts ", covered, " of the ",
           rows.size(0), " rows");
@@ -89,7 +88,7 @@ std::vector<RowGroup> groups_of_tokens(at::OptionalIntArrayRef tokens, bool ends
 }
 
 void feed_forward(const at::Tensor& x, const Layer& first, const Layer& second, const Requantization& requantization,
-                  at::OptionalIntArrayRef tokens, bool ends, const std::string& activation, at::Tensor& y) {
+                  const OptionalTensor& tokens, bool ends, const std::string& activation, at::Tensor& y) {
   const at::Tensor rows = x.flatten(0, -2);
   const bool experts = first.weight.dim() == 3;
   const at::Tensor result = at::empty({rows.size(0), y.size(-1)}, y.options());
@@ -109,10 +108,22 @@ void feed_forward(const at::Tensor& x, const Layer& first, const Layer& second, 
 
 }  // namespace
 
-ACLNN(FFNV2,
-      (In, x)(In, weight1)(In, weight2)(OptInts, expertTokens)(OptIn, bias1)(OptIn, bias2)(OptIn, scale)(OptIn, offset)(
-          OptIn, deqScale1)(OptIn, deqScale2)(OptIn, antiquantScale1)(OptIn, antiquantScale2)(OptIn, antiquantOffset1)(
-          OptIn, antiquantOffset2)(Text, activation)(Int, innerPrecise)(Bool, tokensIndexFlag)(Out, y),
-      feed_forward(x, {weight1, bias1, deqScale1, antiquantScale1, antiquantOffset1},
-                   {weight2, bias2, deqScale2, antiquantScale2, antiquantOffset2}, {scale, offset}, expertTokens,
-                   tokensIndexFlag, activation, y))
+#define FACTORS (In, x)(In, weight1)(In, weight2)
+#define LAYERS_IN                                                                                        \
+  (OptIn, bias1)(OptIn, bias2)(OptIn, scale)(OptIn, offset)(OptIn, deqScale1)(OptIn, deqScale2)(         \
+      OptIn, antiquantScale1)(OptIn, antiquantScale2)(OptIn, antiquantOffset1)(OptIn, antiquantOffset2)( \
+      Text, activation)(Int, innerPrecise)
+#define FEED_FORWARD(TOKENS, ENDS)                                                                            \
+  feed_forward(x, {weight1, bias1, deqScale1, antiquantScale1, antiquantOffset1},                             \
+               {weight2, bias2, deqScale2, antiquantScale2, antiquantOffset2}, {scale, offset}, TOKENS, ENDS, \
+               activation, y)
+
+ACLNN(FFN, FACTORS(OptInts, expertTokens) LAYERS_IN(Out, y), FEED_FORWARD(listed(expertTokens), /*ends=*/false))
+ACLNN(FFNV2, FACTORS(OptInts, expertTokens) LAYERS_IN(Bool, tokensIndexFlag)(Out, y),
+      FEED_FORWARD(listed(expertTokens), tokensIndexFlag))
+ACLNN(FFNV3, FACTORS(OptIndex, expertTokensOptional) LAYERS_IN(Bool, tokensIndexFlag)(Out, y),
+      FEED_FORWARD(expertTokensOptional, tokensIndexFlag))
+
+#undef FACTORS
+#undef LAYERS_IN
+#undef FEED_FORWARD

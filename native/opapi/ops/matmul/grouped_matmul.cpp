@@ -266,10 +266,9 @@ void grouped_matmul(const GroupOperands& operands, const GroupOptions& options, 
   columns ? multiply_columns(operands, options, groups) : multiply_rows(operands, options, groups);
 }
 
-// The first version: the ends of the groups are on the host.
+// The first version has no type of the groups.
 void grouped_matmul(const GroupOperands& operands, int64_t split_item, at::OptionalIntArrayRef ends) {
-  OptionalTensor list;
-  if (ends && !ends->empty()) list = at::tensor(*ends, at::kLong);
+  const OptionalTensor list = listed(ends);
   grouped_matmul(operands, {split_item, list || split_item >= 2 ? 0 : -1}, list, 0);
 }
 
@@ -336,6 +335,10 @@ const List kNoList;
 
 ACLNN(GroupedMatmul, FACTORS QUANTIZATION(OptInts, groupListOptional)(Int, splitItem)(OutList, y),
       grouped_matmul(OPERANDS(kNoList, y), splitItem, groupListOptional))
+ACLNN(GroupedMatmulV2, FACTORS QUANTIZATION(OptInts, groupListOptional)(Int, splitItem)(Int, groupType)(OutList, y),
+      grouped_matmul(OPERANDS(kNoList, y), {splitItem, groupType}, listed(groupListOptional), 0))
+ACLNN(GroupedMatmulV3, FACTORS QUANTIZATION(OptIndex, groupListOptional)(Int, splitItem)(Int, groupType)(OutList, y),
+      grouped_matmul(OPERANDS(kNoList, y), {splitItem, groupType}, groupListOptional, 0))
 ACLNN(GroupedMatmulV4, FACTORS QUANTIZATION GROUPS OUTPUTS, MULTIPLY)
 ACLNN(GroupedMatmulV5, FACTORS QUANTIZATION GROUPS(OptInts, tuningConfigOptional) OUTPUTS, MULTIPLY)
 // quantGroupSize says what the shape of the scales says too; CANN's own function ignores it (aclnn_grouped_matmul.cpp).

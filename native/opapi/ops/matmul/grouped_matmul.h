@@ -36,4 +36,9 @@ inline void check_expert(const RowGroup& group, int64_t count) {
           " weights, but group ", group.expert, " needs one more");
 }
 
+// A list that older versions have on the host.
+inline OptionalTensor listed(at::OptionalIntArrayRef groups) {
+  return groups && !groups->empty() ? OptionalTensor(at::tensor(*groups, at::kLong)) : std::nullopt;
+}
+
 }  // namespace opwright::opapi::grouped

@@ -143,10 +143,13 @@ void finalize_routing(const Factors& factors, const OptionalTensor& antiquant_sc
 
 }  // namespace
 
-ACLNN(GroupedMatmulSwigluQuantWeightNZ,
-      (In, x)(In, weight)(OptIn, bias)(OptIn, offset)(In, weightScale)(In, xScale)(Index, groupList)(Out, output)(
-          Out, outputScale)(OptOut, outputOffset),
-      swiglu_quant({x, weight, weightScale, bias, kNone, xScale}, offset, groupList, output, outputScale))
+#define FIRST_SWIGLU_QUANT(NAME)                                                                                     \
+  ACLNN(NAME,                                                                                                        \
+        (In, x)(In, weight)(OptIn, bias)(OptIn, offset)(In, weightScale)(In, xScale)(Index, groupList)(Out, output)( \
+            Out, outputScale)(OptOut, outputOffset),                                                                 \
+        swiglu_quant({x, weight, weightScale, bias, kNone, xScale}, offset, groupList, output, outputScale))
+FIRST_SWIGLU_QUANT(GroupedMatmulSwigluQuant)
+FIRST_SWIGLU_QUANT(GroupedMatmulSwigluQuantWeightNZ)
 // dequantMode, by column or by group, shows in the shape of the scales.
 #define SWIGLU_QUANT(NAME)                                                                                          \
   ACLNN(NAME,                                                                                                       \
@@ -174,13 +177,19 @@ SWIGLU_QUANT(GroupedMatmulSwigluQuantWeightNzV2)
 FINALIZE(GroupedMatmulFinalizeRoutingV2, )
 FINALIZE(GroupedMatmulFinalizeRoutingV3, TUNING_CONFIG)
 FINALIZE(GroupedMatmulFinalizeRoutingWeightNzV2, TUNING_CONFIG)
-ACLNN(GroupedMatmulFinalizeRoutingWeightNz,
-      (In, x1)(In, x2)(In, scale)(OptIn, bias)(OptIn, pertokenScaleOptional)(Index, groupList)(OptIn, sharedInput)(
-          OptIn, logit)(OptIndex, rowIndex)COMBINATION_PARAMS(Out, out),
-      finalize_routing({x1, x2, scale, bias, kNone, pertokenScaleOptional}, groupList, groupListType, COMBINATION, out))
+#define FIRST_FINALIZE(NAME)                                                                                          \
+  ACLNN(NAME,                                                                                                         \
+        (In, x1)(In, x2)(In, scale)(OptIn, bias)(OptIn, pertokenScaleOptional)(Index, groupList)(OptIn, sharedInput)( \
+            OptIn, logit)(OptIndex, rowIndex)COMBINATION_PARAMS(Out, out),                                            \
+        finalize_routing({x1, x2, scale, bias, kNone, pertokenScaleOptional}, groupList, groupListType, COMBINATION,  \
+                         out))
+FIRST_FINALIZE(GroupedMatmulFinalizeRouting)
+FIRST_FINALIZE(GroupedMatmulFinalizeRoutingWeightNz)
 
+#undef FIRST_SWIGLU_QUANT
 #undef SWIGLU_QUANT
 #undef COMBINATION_PARAMS
 #undef COMBINATION
 #undef FINALIZE
+#undef FIRST_FINALIZE
 #undef TUNING_CONFIG

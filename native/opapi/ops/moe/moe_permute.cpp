@@ -85,6 +85,12 @@ ACLNN(MoeTokenPermute,
                                                                                                sortedIndicesOut),
       refuse_padded(paddedMode);
       permute(tokens, indices, numOutTokens, permuteTokensOut, sortedIndicesOut))
+// Quantization is for Ascend950; other chips ignore what asks for it.
+ACLNN(MoeTokenPermuteV2,
+      (In, tokens)(Index, indices)(Int, numOutTokens)(Bool, paddedMode)(Int, quantMode)(Out, permuteTokensOut)(
+          OutIndex, sortedIndicesOut)(OptOut, expandedScaleOut),
+      refuse_padded(paddedMode);
+      permute(tokens, indices, numOutTokens, permuteTokensOut, sortedIndicesOut))
 ACLNN(MoeTokenPermuteGrad, (In, permutedOutputGrad)(Index, sortedIndices)(Int, numTopk)(Bool, paddedMode)(Out, out),
       refuse_padded(paddedMode);
       permute_backward(permutedOutputGrad, sortedIndices, numTopk, out))

@@ -206,9 +206,11 @@ void init_routing_of_range(const at::Tensor& x, const at::Tensor& expert_idx, Re
   }
 }
 
-// The first form: the order of the pairs is given, and they count column by column.
+// The first form: the order of the pairs is given, and they count column by column. `convert` makes rows of the output
+// of rows of x.
+template <class Convert>
 void init_routing_by_column(const at::Tensor& x, const at::Tensor& row_numbers, const at::Tensor& expert_idx,
-                            at::Tensor& out, at::Tensor& row_idx, at::Tensor& experts_out) {
+                            const Convert& convert, at::Tensor& out, at::Tensor& row_idx, at::Tensor& experts_out) {
   require(x.dim() == 2 && expert_idx.dim() == 2 && expert_idx.sizes() == row_numbers.sizes() &&
               expert_idx.size(0) == x.size(0),
           ACLNN_ERR_PARAM_INVALID, "parameters 'rowIdx' and 'expertIdx' have shapes ", row_numbers.sizes(), " and ",
@@ -217,7 +219,8 @@ void init_routing_by_column(const at::Tensor& x, const at::Tensor& row_numbers, 
   const at::Tensor pairs = row_numbers.flatten().index_select(0, order);
   assign(experts_out, flat.index_select(0, order));
   assign(row_idx, rows_of_pairs(pairs, pairs.numel()));
-  if (out.numel() > 0) assign(out, x.index_select(0, pairs.narrow(0, 0, out.size(0)).remainder(x.size(0))));
+  if (out.numel() == 0) return;
+  assign(out, convert(x.index_select(0, pairs.narrow(0, 0, out.size(0)).remainder(x.size(0)))));
 }
 
 }  // namespace
@@ -225,7 +228,16 @@ void init_routing_by_column(const at::Tensor& x, const at::Tensor& row_numbers, 
 ACLNN(MoeInitRouting,
       (In, x)(Index, rowIdx)(Index, expertIdx)(Int, activeNum)(Out, expandedXOut)(OutIndex, expandedRowIdxOut)(
           OutIndex, expandedExpertIdxOut),
-      init_routing_by_column(x, rowIdx, expertIdx, expandedXOut, expandedRowIdxOut, expandedExpertIdxOut))
+      init_routing_by_column(
+          x, rowIdx, expertIdx, [](const at::Tensor& rows) { return rows; }, expandedXOut, expandedRowIdxOut,
+          expandedExpertIdxOut))
+ACLNN(MoeInitRoutingQuant,
+      (In, x)(Index, rowIdx)(Index, expertIdx)(Int, activeNum)(Double, scale)(Double, offset)(Out, expandedXOut)(
+          OutIndex, expandedRowIdxOut)(OutIndex, expandedExpertIdxOut),
+      init_routing_by_column(
+          x, rowIdx, expertIdx,
+          [&](const at::Tensor& rows) { return to_int8(to_float(rows).mul_(scale).add_(offset)); }, expandedXOut,
+          expandedRowIdxOut, expandedExpertIdxOut))
 ACLNN(MoeInitRoutingV2,
       (In, x)(Index, expertIdx)(Int, activeNumOptional)(Int, expertCapacityOptional)(Int, expertNumOptional)(
           Int, dropPadModeOptional)(Int, expertTokensCountOrCumsumFlagOptional)(

@@ -101,6 +101,22 @@ void roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, at::IntA
   assign(out, result);
 }
 
+// Image numbers in a tensor of their own.
+at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {
+  require(rois.dim() == 2 && rois.size(1) == 4 && images.dim() == 1 && images.size(0) == rois.size(0),
+          ACLNN_ERR_PARAM_INVALID, "rois and batchIndices have the shapes ", rois.sizes(), " and ", images.sizes(),
+          "; allowed: [regions, 4] and [regions]");
+  return at::cat({images.to(at::kFloat).unsqueeze(1), rois.to(at::kFloat)}, 1);
+}
+
+// As ONNX writes it.
+void require_average(const std::string& mode) {
+  require(mode == "avg", ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is '", mode,
+          "'; allowed: 'avg' (nothing public says of which numbers 'max' is the largest)");
+}
+
+int64_t end_mode(bool aligned) { return aligned ? kHalfPixelLess : kAsGiven; }
+
 }  // namespace
 
 ACLNN(ROIAlign,
@@ -113,3 +129,19 @@ ACLNN(ROIAlignBackward,
           Int, sampleNum)(Int, roiEndMode)(Out, out),
       roi_align_backward(gradOutput, rois, xdiffShape, {spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode},
                          out))
+ACLNN(RoiAlign,
+      (In, self)(In, rois)(In, batchIndices)(Text, mode)(Int32, outputHeight)(Int32, outputWidth)(Int32, samplingRatio)(
+          Float, spatialScale)(Out, out),
+      require_average(mode);
+      roi_align(self, with_images(rois, batchIndices),
+                {spatialScale, outputHeight, outputWidth, samplingRatio, kAsGiven}, out))
+ACLNN(RoiAlignV2,
+      (In, self)(In, boxes)(Int, pooledHeight)(Int, pooledWidth)(Float, spatialScale)(Int, samplingRatio)(Bool,
+                                                                                                          aligned)(Out,
+                                                                                                                   out),
+      roi_align(self, boxes, {spatialScale, pooledHeight, pooledWidth, samplingRatio, end_mode(aligned)}, out))
+ACLNN(RoiAlignV2Backward,
+      (In, gradOutput)(In, boxes)(Ints, inputShape)(Int, pooledHeight)(Int, pooledWidth)(Float, spatialScale)(
+          Int, samplingRatio)(Bool, aligned)(Out, gradInput),
+      roi_align_backward(gradOutput, boxes, inputShape,
+                         {spatialScale, pooledHeight, pooledWidth, samplingRatio, end_mode(aligned)}, gradInput))

@@ -12,6 +12,44 @@ void grid_gradients(const std::tuple<at::Tensor, at::Tensor>& gradients, at::Ten
   if (std::get<1>(gradients).defined()) assign(by_grid, std::get<1>(gradients));
 }
 
+// The size of `out` is that of `self` times the scales, rounded down; a scale that float32 does not hold may miss it by
+// one in either direction.
+void require_resized(const at::Tensor& self, c10::ArrayRef<float> scales, const at::Tensor& out) {
+  constexpr double kTolerance = 1e-5;
+  require(
+      self.dim() == 4 && out.dim() == 4 && scales.size() == 4 && out.sizes().slice(0, 2) == self.sizes().slice(0, 2),
+      ACLNN_ERR_PARAM_INVALID, "self and out have the shapes ", self.sizes(), " and ", out.sizes(), ", with ",
+      scales.size(), " scales; allowed: 4 dimensions (NCHW), the same images and channels, 4 scales");
+  for (size_t i = 2; i < 4; ++i) {
+    const auto dim = static_cast<int64_t>(i);
+    const auto size = static_cast<double>(self.size(dim)), by = static_cast<double>(scales[i]);
+    require(out.size(dim) >= static_cast<int64_t>(size * (by - kTolerance)) &&
+                out.size(dim) <= static_cast<int64_t>(size * (by + kTolerance)),
+            ACLNN_ERR_PARAM_INVALID, "out has the shape ", out.sizes(), "; in dimension ", dim, " it must have ",
+            self.size(dim), " * ", by);
+  }
+}
+
+void resize(const at::Tensor& self, c10::ArrayRef<float> scales, const std::string& mode, at::Tensor& out) {
+  require_resized(self, scales, out);
+  const at::IntArrayRef size = out.sizes().slice(2);
+  if (mode == "nearest") return assign(out, at::upsample_nearest2d(self, size));
+  require(mode == "bilinear", ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is '", mode, "'; allowed: nearest, bilinear");
+  assign(out, at::upsample_bilinear2d(widened(self), size, /*align_corners=*/false));
+}
+
+// The gradient of points that are weighted sums of three points each.
+void interpolate_backward(const at::Tensor& grad, const at::Tensor& index, const at::Tensor& weight, int64_t points,
+                          at::Tensor& out) {
+  require(grad.dim() == 3 && index.dim() == 3 && index.size(2) == 3 && index.sizes() == weight.sizes() &&
+              index.size(0) == grad.size(0) && index.size(1) == grad.size(2),
+          ACLNN_ERR_PARAM_INVALID, "grad_x, idx and weight have the shapes ", grad.sizes(), ", ", index.sizes(),
+          " and ", weight.sizes(), "; allowed: [B, C, N], twice [B, N, 3]");
+  const at::Tensor shares = grad.to(at::kFloat).unsqueeze(3) * weight.to(at::kFloat).unsqueeze(1);
+  const at::Tensor places = index.unsqueeze(1).expand(shares.sizes()).flatten(2);
+  assign(out, at::zeros({grad.size(0), grad.size(1), points}, at::kFloat).scatter_add_(2, places, shares.flatten(2)));
+}
+
 }  // namespace
 
 // Each mode has a forward function (input, output size, ..., scales) and a gradient that also gets the input's size.
@@ -84,6 +122,10 @@ ACLNN(UpsampleTrilinear3dBackward,
           Double, scalesW)(Out, gradInput),
       at::upsample_trilinear3d_backward_out(gradInput, gradOut, outputSize, inputSize, alignCorners, scale(scalesD),
                                             scale(scalesH), scale(scalesW)))
+
+ACLNN(Resize, (In, self)(Floats, scales)(Text, mode)(Out, out), resize(self, scales, mode, out))
+ACLNN(ThreeInterpolateBackward, (In, grad_x)(Index, idx)(In, weight)(Int32, m)(Out, grad_y),
+      interpolate_backward(grad_x, idx, weight, m, grad_y))
 
 #define GRID_SAMPLER(NAME, FUNCTION)                                                                                  \
   ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),          \

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, near_integers, rejects
 from tests.twin.ops.samples import normal
 
@@ -266,3 +267,21 @@ def test_scales() -> None:
     assert all(result.count_nonzero() > 0 for result in results[0])
     agree(results[1][0], results[0][0] * 2)
     agree(results[1][1], results[0][1] * 4)
+
+
+def test_the_first_version() -> None:
+    given = operands(0)
+    wanted, index, before = expected(given, 0), slots(), caches(BF16, BF16)
+    on_npu = [cache.to("npu") for cache in before]
+    query = torch.zeros(BATCH, LENGTH, HEADS, LATENT, dtype=BF16).to("npu")
+    rope = torch.zeros(BATCH, LENGTH, HEADS, ROPE, dtype=BF16).to("npu")
+    call(
+        "aclnnMlaProlog",
+        *(given.x.to("npu"), *arguments(given), index.view(BATCH, LENGTH).to("npu"), *on_npu),
+        *([None] * 7),
+        *(1e-5, 1e-5, "PA_BSND", query, rope),
+    )
+    close(query.view(TOKENS, HEADS, -1), wanted["query"].to(BF16))
+    close(rope.view(TOKENS, HEADS, -1), wanted["rope"].to(BF16))
+    for cache, old, name in zip(on_npu, before, ("key", "key_rope"), strict=True):
+        close(cache, stored(old, wanted[name], index))

@@ -123,3 +123,28 @@ def test_apply_rotary_pos_emb(layout: str, mode: str) -> None:
 def test_odd_sizes_are_refused() -> None:
     x = torch.ones(1, 1, 1, 5)
     rejects("RotaryPositionEmbedding", torch_npu.npu_rotary_mul, x, x, x)
+
+
+def turned_in_place(
+    x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mode: int, part: list[int] | None
+) -> torch.Tensor:
+    changed = x.clone()
+    call("aclnnInplacePartialRotaryMul", changed, cos, sin, mode, part)
+    return changed
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_part_of_the_last_dimension_in_place(dtype: torch.dtype) -> None:
+    x = some((2, 3, 4, 8), dtype)
+    cos, sin = angles((2, 3, 1, 4), dtype)
+    expected = x.clone()
+    expected[..., 2:6] = embedded(x[..., 2:6], cos, sin, "interleave").to(dtype)
+    agree(run_on_npu(turned_in_place, x, cos, sin, 1, [2, 6]), expected)
+    agree(run_on_npu(turned_in_place, x, cos, sin, 1, [3, 3]), x)
+    cos, sin = angles((2, 3, 1, 8), dtype)
+    agree(
+        run_on_npu(turned_in_place, x, cos, sin, 1, None),
+        embedded(x, cos, sin, "interleave").to(dtype),
+    )
+    rejects("rotary_mode", turned_in_place, x, cos, sin, 0, None)
+    rejects("partialSlice", turned_in_place, x, cos, sin, 1, [2, 9])

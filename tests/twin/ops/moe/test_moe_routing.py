@@ -289,3 +289,70 @@ def test_expert_tokens() -> None:
     actual = run_on_npu(torch_npu.npu_moe_compute_expert_tokens, experts, EXPERTS + 2)
     ends = [int((experts <= expert).sum()) for expert in range(EXPERTS + 2)]
     agree(actual, torch.tensor(ends, dtype=torch.int32))
+
+
+def finalized(
+    rows: torch.Tensor,
+    index: torch.Tensor,
+    experts: torch.Tensor | None,
+    tensors: list[torch.Tensor | None],
+    ranges: list[list[int] | None],
+) -> torch.Tensor:
+    out = rows.new_zeros(ROWS, WIDTH)
+    bias, scales, *special = tensors
+    values = (None, None, bias, scales, experts, *special, 2, *ranges, out)
+    call("aclnnMoeFinalizeRoutingV3", rows, index, *values)
+    return out
+
+
+def test_experts_that_are_nothing_the_token_or_a_constant() -> None:
+    """Experts 5, 6 and 7, 8 and 9 have no rows of their own."""
+    experts = torch.randint(0, 10, (ROWS, CHOICES), dtype=torch.int32)
+    index = torch.randperm(ROWS * CHOICES).int()
+    rows, tokens = some((ROWS * CHOICES, WIDTH), torch.float32), some((ROWS, WIDTH), torch.float32)
+    scales, bias = torch.rand(ROWS, CHOICES), some((10, WIDTH), torch.float32)
+    first, second, constant = (some((2, WIDTH), torch.float32) for _ in range(3))
+    expected = torch.zeros(ROWS, WIDTH)
+    for row in range(ROWS):
+        for choice in range(CHOICES):
+            expert = int(experts[row, choice])
+            if expert == 5:
+                continue
+            value = rows[int(index[row * CHOICES + choice])]
+            if expert in {6, 7}:
+                value = tokens[row]
+            elif expert >= 8:
+                value = first[expert - 8] * tokens[row] + second[expert - 8] * constant[expert - 8]
+            expected[row] += scales[row, choice] * (value + bias[expert])
+    tensors = [bias, scales, tokens, first, second, constant]
+    agree(run_on_npu(finalized, rows, index, experts, tensors, [[5, 6], [6, 8], [8, 10]]), expected)
+    rejects("expertIdx", finalized, rows, index, None, [None] * 6, [[5, 6], None, None])
+    rejects("'x' is null", finalized, rows, index, experts, [None] * 6, [None, [6, 8], None])
+
+
+def quantized_by_column(
+    x: torch.Tensor, pairs: torch.Tensor, experts: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, index, sorted_experts = (
+        torch.zeros(ROWS * CHOICES, WIDTH, dtype=torch.int8).to(x.device),
+        *(torch.zeros(ROWS * CHOICES, dtype=torch.int32).to(x.device) for _ in range(2)),
+    )
+    call(
+        "aclnnMoeInitRoutingQuant", x, pairs, experts, ROWS, 30.0, -1.5, rows, index, sorted_experts
+    )
+    return rows, index, sorted_experts
+
+
+def test_rows_quantized_with_one_scale() -> None:
+    """Pairs count column by column."""
+    x = some((ROWS, WIDTH), torch.float16)
+    experts = torch.randint(0, EXPERTS, (ROWS, CHOICES), dtype=torch.int32)
+    pairs = torch.arange(ROWS * CHOICES, dtype=torch.int32).view(CHOICES, ROWS).t().contiguous()
+    on_npu = [tensor.to("npu") for tensor in (x, pairs, experts)]
+    rows, index, sorted_experts = quantized_by_column(*on_npu)
+    order = experts.flatten().argsort(stable=True)
+    assert torch.equal(sorted_experts.cpu(), experts.flatten()[order])
+    chosen = pairs.flatten()[order].long()
+    assert torch.equal(index.cpu()[chosen], torch.arange(ROWS * CHOICES, dtype=torch.int32))
+    expected = (x[chosen % ROWS].float() * 30 - 1.5).round().clamp(-128, 127).to(torch.int8)
+    assert torch.equal(rows.cpu(), expected)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 
 import pytest
 import torch
 import torch_npu
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, rejects, run_on_npu
 from tests.twin.ops.samples import some
 
@@ -113,3 +115,44 @@ def test_no_pixel_is_that_far(wrong: float, place: int) -> None:
         seed = torch.ones(1, 2, 2, 2)
         backward = (seed, rois, [1, 2, 4, 4], 2, 2, 1.0, 0)
         rejects(words, torch_npu.npu_roi_alignbk, *backward, roi_end_mode=mode)
+
+
+def aligned_regions(features: torch.Tensor, *, aligned: bool) -> torch.Tensor:
+    out = torch.zeros(len(ROIS), features.size(1), HEIGHT, WIDTH).to(features.device)
+    numbers = (HEIGHT, WIDTH, ctypes.c_float(SCALE), 2, aligned)
+    call("aclnnRoiAlignV2", features, ROIS.to(features.device), *numbers, out)
+    return out
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_regions_with_and_without_half_a_pixel(*, aligned: bool) -> None:
+    features = some((2, 3, 16, 20), torch.float32)
+    agree(
+        run_on_npu(aligned_regions, features, aligned=aligned), reference(features, 2, 2 * aligned)
+    )
+    grad = some((len(ROIS), 3, HEIGHT, WIDTH), torch.float32)
+    variable = features.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(reference(variable, 2, 2 * aligned), variable, grad)
+    out = torch.zeros_like(features).to("npu")
+    numbers = ([2, 3, 16, 20], HEIGHT, WIDTH, ctypes.c_float(SCALE), 2, aligned)
+    call("aclnnRoiAlignV2Backward", grad.to("npu"), ROIS.to("npu"), *numbers, out)
+    agree(out, expected)
+
+
+def regions_as_in_onnx(features: torch.Tensor, mode: str) -> torch.Tensor:
+    out = torch.zeros(len(ROIS), features.size(1), HEIGHT, WIDTH).to(features.device)
+    boxes = [ROIS[:, 1:].contiguous().to(features.device), ROIS[:, 0].int().to(features.device)]
+    numbers = [
+        ctypes.c_int32(HEIGHT),
+        ctypes.c_int32(WIDTH),
+        ctypes.c_int32(2),
+        ctypes.c_float(SCALE),
+    ]
+    call("aclnnRoiAlign", features, *boxes, mode, *numbers, out)
+    return out
+
+
+def test_regions_with_image_numbers_of_their_own() -> None:
+    features = some((2, 3, 16, 20), torch.float32)
+    agree(run_on_npu(regions_as_in_onnx, features, "avg"), reference(features, 2, 0))
+    rejects("mode", regions_as_in_onnx, features, "max")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import partial
 
 import pytest
 import torch
 from torch.nn import functional
 
-from tests.twin.ops.compare import check
+from tests.twin.aclnn_calls import call
+from tests.twin.ops.compare import agree, check, rejects, run_on_npu
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
@@ -87,3 +89,36 @@ def test_affine_grid(align: bool) -> None:  # noqa: FBT001
     grid = partial(functional.affine_grid, align_corners=align)
     check(grid, some((2, 2, 3), torch.float32), size=[2, 1, 4, 5])
     check(grid, some((2, 3, 4), torch.float32), size=[2, 1, 4, 5, 3])
+
+
+def resized(x: torch.Tensor, scales: list[float], size: tuple[int, int], mode: str) -> torch.Tensor:
+    out = x.new_zeros(*x.shape[:2], *size)
+    call("aclnnResize", x, scales, mode, out)
+    return out
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_resize(mode: str, dtype: torch.dtype) -> None:
+    x = some((2, 3, 5, 4), dtype)
+    expected = functional.interpolate(x, size=(8, 2), mode=mode)
+    agree(run_on_npu(resized, x, [1.0, 1.0, 1.6, 0.5], (8, 2), mode), expected)
+
+
+def test_resize_refuses_other_sizes_and_modes() -> None:
+    x = some((2, 3, 5, 4), torch.float32)
+    rejects("scales", resized, x, [1.0, 1.0, 2.0], (10, 4), "nearest")
+    rejects("dimension 2", resized, x, [1.0, 1.0, 2.0, 1.0], (8, 4), "nearest")
+    rejects("mode", resized, x, [1.0, 1.0, 2.0, 1.0], (10, 4), "bicubic")
+
+
+def test_gradient_of_points_between_three_points() -> None:
+    points = leaf((2, 3, 6))
+    index, weight = torch.randint(0, 6, (2, 4, 3)), torch.rand(2, 4, 3)
+    neighbours = points.gather(2, index.flatten(1).unsqueeze(1).expand(2, 3, 12)).view(2, 3, 4, 3)
+    grad = some((2, 3, 4), torch.float32)
+    (expected,) = torch.autograd.grad((neighbours * weight.unsqueeze(1)).sum(3), points, grad)
+    out = torch.zeros(2, 3, 6).to("npu")
+    operands = [grad.to("npu"), index.int().to("npu"), weight.to("npu")]
+    call("aclnnThreeInterpolateBackward", *operands, ctypes.c_int32(6), out)
+    agree(out, expected)
