@@ -26,7 +26,7 @@ std::optional<double> replacement(float value, const at::Tensor& self) {
 }
 
 // A negative eps stands for "not given".
-std::optional<double> given(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
+std::optional<double> nonnegative(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
 
 // The dtype of the parts that make a complex output.
 at::ScalarType part_of(const at::Tensor& out) { return c10::toRealValueType(out.scalar_type()); }
@@ -87,8 +87,8 @@ BOTH(Sigmoid, sigmoid)
 BOTH(Erf, erf)
 BOTH(Erfc, erfc)
 BOTH(Erfinv, erfinv)
-ACLNN(Logit, (In, input)(Double, eps)(Out, out), at::logit_out(out, input, given(eps)))
-ACLNN(LogitGrad, (In, x)(In, dy)(Double, eps)(Out, out), at::logit_backward_out(out, dy, x, given(eps)))
+ACLNN(Logit, (In, input)(Double, eps)(Out, out), at::logit_out(out, input, nonnegative(eps)))
+ACLNN(LogitGrad, (In, x)(In, dy)(Double, eps)(Out, out), at::logit_backward_out(out, dy, x, nonnegative(eps)))
 
 ACLNN(NanToNum, (In, self)(Float, nan)(Float, posinf)(Float, neginf)(Out, out),
       at::nan_to_num_out(out, self, nan, replacement(posinf, self), replacement(neginf, self)))

@@ -138,20 +138,20 @@ void pre_backward(const at::Tensor& x, const at::Tensor& phi, const at::Tensor& 
 
 constexpr int64_t kBlock = 8;  // the last dimension of what is kept for the gradient is as long as this
 
-// Values kept after each of the 2 * iterations steps: the matrices, [steps, T, n, 8], and the sums that they were
-// divided by, [steps, T, 8].
+// Values kept after each of the 2 * iterations steps: the matrices, [steps, T, n, block], and the sums that they were
+// divided by, [steps, T, block].
 struct Steps {
   at::Tensor matrices, sums;
 };
 
-Steps steps_of(const at::Tensor& matrices, const at::Tensor& sums, int64_t count, int64_t streams) {
-  const int64_t per_matrix = count * streams * kBlock;
+Steps steps_of(const at::Tensor& matrices, const at::Tensor& sums, int64_t count, int64_t streams, int64_t block) {
+  const int64_t per_matrix = count * streams * block;
   require(per_matrix > 0 && matrices.numel() % per_matrix == 0 && sums.numel() * streams == matrices.numel(),
           ACLNN_ERR_PARAM_INVALID, "normOut has ", matrices.numel(), " elements and sumOut ", sums.numel(),
-          "; they must have 2 * iterations * T * n * 8 and 2 * iterations * T * 8, with T = ", count,
-          ", n = ", streams);
-  return {matrices.view({-1, count, streams, kBlock}).narrow(3, 0, streams),
-          sums.view({-1, count, kBlock}).narrow(2, 0, streams)};
+          "; they must have 2 * iterations * T * n * ", block, " and 2 * iterations * T * ", block,
+          ", with T = ", count, ", n = ", streams);
+  return {matrices.view({-1, count, streams, block}).narrow(3, 0, streams),
+          sums.view({-1, count, block}).narrow(2, 0, streams)};
 }
 
 void check_square(const at::Tensor& x) {
@@ -159,7 +159,7 @@ void check_square(const at::Tensor& x) {
           "parameter 'x' has shape ", x.sizes(), "; its last two dimensions must be one number up to ", kBlock);
 }
 
-void sinkhorn(const at::Tensor& x, double eps, int64_t iterations, at::Tensor& out, at::Tensor& norm_out,
+void sinkhorn(const at::Tensor& x, double eps, int64_t iterations, int64_t block, at::Tensor& out, at::Tensor& norm_out,
               at::Tensor& sum_out) {
   check_square(x);
   require(iterations >= 1 && iterations <= 100, ACLNN_ERR_PARAM_INVALID, "parameter 'numIters' is ", iterations,
@@ -171,7 +171,7 @@ void sinkhorn(const at::Tensor& x, double eps, int64_t iterations, at::Tensor& o
     norm_out.zero_();
     sum_out.zero_();
   }
-  const Steps steps = keeps ? steps_of(norm_out, sum_out, matrix.size(0), streams) : Steps{};
+  const Steps steps = keeps ? steps_of(norm_out, sum_out, matrix.size(0), streams, block) : Steps{};
   require(!keeps || steps.matrices.size(0) == 2 * iterations, ACLNN_ERR_PARAM_INVALID, "normOut has room for ",
           keeps ? steps.matrices.size(0) : 0, " steps; there are ", 2 * iterations);
   if (keeps) steps.matrices.select(0, 0).copy_(matrix);  // the gradient needs the softmax without eps
@@ -187,11 +187,12 @@ void sinkhorn(const at::Tensor& x, double eps, int64_t iterations, at::Tensor& o
   assign(out, matrix.view(out.sizes()));
 }
 
-void sinkhorn_backward(const at::Tensor& grad, const at::Tensor& norm_out, const at::Tensor& sum_out, at::Tensor& out) {
+void sinkhorn_backward(const at::Tensor& grad, const at::Tensor& norm_out, const at::Tensor& sum_out, int64_t block,
+                       at::Tensor& out) {
   check_square(grad);
   const int64_t streams = grad.size(-1);
   at::Tensor by_matrix = grad.reshape({-1, streams, streams}).clone();
-  const Steps steps = steps_of(norm_out, sum_out, by_matrix.size(0), streams);
+  const Steps steps = steps_of(norm_out, sum_out, by_matrix.size(0), streams, block);
   for (int64_t step = steps.matrices.size(0) - 1; step > 0; --step) {
     const int64_t dim = step % 2 == 1 ? 1 : 2;
     by_matrix.sub_(by_matrix.mul(steps.matrices.select(0, step)).sum(dim, true));
@@ -199,6 +200,44 @@ void sinkhorn_backward(const at::Tensor& grad, const at::Tensor& norm_out, const
   }
   const at::Tensor softmax = steps.matrices.select(0, 0);
   assign(out, by_matrix.sub_(by_matrix.mul(softmax).sum(2, true)).mul_(softmax).view(out.sizes()));
+}
+
+// ---- pre, whose matrix goes through Sinkhorn; what is kept has no blocks
+
+struct Iterations {
+  int64_t streams, count;
+  at::Tensor &matrices, &sums;
+};
+
+void pre_sinkhorn(const PreOperands& operands, const Iterations& iterations, const PreOutputs& outputs) {
+  const at::Tensor& x = operands.x;
+  require(x.dim() >= 2 && x.size(-2) == iterations.streams && operands.alpha.numel() == 3, ACLNN_ERR_PARAM_INVALID,
+          "parameters 'x' and 'alpha' have the shapes ", x.sizes(), " and ", operands.alpha.sizes(),
+          "; they must be [..., hcMult, D] with hcMult = ", iterations.streams, ", and [3]");
+  std::vector<int64_t> shape = x.sizes().vec();
+  shape.back() = iterations.streams;
+  at::Tensor logits = at::empty(shape, at::kFloat);
+  at::Tensor inv_rms = outputs.inv_rms.defined() ? outputs.inv_rms.squeeze(-1) : at::Tensor();
+  pre(operands, {outputs.in, outputs.post, logits, inv_rms, outputs.mix, outputs.pre});
+  sinkhorn(logits, operands.pre_eps, iterations.count, iterations.streams, outputs.res, iterations.matrices,
+           iterations.sums);
+}
+
+void pre_sinkhorn_backward(const at::Tensor& x, const at::Tensor& phi, const at::Tensor& alpha, const at::Tensor& bias,
+                           const PreGradients& grads, const Steps& steps, const at::Tensor& inv_rms,
+                           const at::Tensor& mix, const at::Tensor& weights, double eps,
+                           const PreGradientOutputs& outputs) {
+  check(x, phi, alpha);
+  require(alpha.numel() == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'alpha' has 2 elements; the gradient needs 3");
+  const int64_t streams = x.size(-2);
+  std::vector<int64_t> shape = x.sizes().vec();
+  shape.back() = streams;
+  at::Tensor by_logits = at::empty(shape, at::kFloat);
+  sinkhorn_backward(grads.res.reshape(shape), steps.matrices, steps.sums, streams, by_logits);
+  const at::Tensor scaled = mix.narrow(-1, streams, streams).mul(inv_rms);
+  const at::Tensor post = at::addcmul(bias.narrow(0, streams, streams), scaled, alpha.select(0, 1)).sigmoid_().mul_(2);
+  pre_backward(x, phi, alpha, kNone, {grads.in, grads.post, by_logits}, {inv_rms, mix, weights, post}, kNone, eps,
+               outputs);
 }
 
 }  // namespace
@@ -226,10 +265,25 @@ ACLNN(MhcPre, PRE_IN PRE_OUT, PRE)
 ACLNN(MhcPreV2, PRE_IN(Int, opImplMode) PRE_OUT, PRE)
 ACLNN(MhcPreBackward, PRE_BACKWARD_IN PRE_BACKWARD_OUT, PRE_BACKWARD)
 ACLNN(MhcPreBackwardV2, PRE_BACKWARD_IN(Int, opImplMode) PRE_BACKWARD_OUT, PRE_BACKWARD)
+ACLNN(
+    MhcPreSinkhorn,
+    (In, x)(In, phi)(In, alpha)(In, bias)(Int, hcMult)(Int, numIters)(Double, hcEps)(Double, normEps)(Bool,
+                                                                                                      needBackward)(
+        Out, hin)(Out, hPost)(Out, hRes)(OptOut, hPre)(OptOut, hcBeforeNorm)(OptOut, invRms)(OptOut, sumOut)(OptOut,
+                                                                                                             normOut),
+    at::Tensor none;
+    const auto kept = [&](at::Tensor& output) -> at::Tensor& { return needBackward ? output : none; };
+    pre_sinkhorn({x, phi, alpha, bias, kNone, normEps, hcEps}, {hcMult, numIters, kept(normOut), kept(sumOut)},
+                 {hin, hPost, hRes, kept(invRms), kept(hcBeforeNorm), kept(hPre)}))
+ACLNN(MhcPreSinkhornBackward,
+      (In, gradHin)(In, gradHPost)(In, gradHRes)(In, x)(In, phi)(In, alpha)(In, bias)(In, hPre)(In, hcBeforeNorm)(
+          In, invRms)(In, sumOut)(In, normOut)(Double, hcEps)(Out, gradX)(Out, gradPhi)(Out, gradAlpha)(Out, gradBias),
+      pre_sinkhorn_backward(x, phi, alpha, bias, {gradHin, gradHPost, gradHRes}, {normOut, sumOut}, invRms,
+                            hcBeforeNorm, hPre, hcEps, {gradX, gradPhi, gradAlpha, gradBias, NoTensor{}}))
 ACLNN(MhcSinkhorn, (In, x)(Float, eps)(Int, numIters)(Out, output)(OptOut, normOut)(OptOut, sumOut),
-      sinkhorn(x, eps, numIters, output, normOut, sumOut))
+      sinkhorn(x, eps, numIters, kBlock, output, normOut, sumOut))
 ACLNN(MhcSinkhornBackward, (In, gradOutput)(In, normOut)(In, sumOut)(Out, out),
-      sinkhorn_backward(gradOutput, normOut, sumOut, out))
+      sinkhorn_backward(gradOutput, normOut, sumOut, kBlock, out))
 
 #undef PRE_IN
 #undef PRE_OUT

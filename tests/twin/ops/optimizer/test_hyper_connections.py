@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.samples import normal
 
@@ -140,3 +141,49 @@ def test_hyper_connections_refuses_wrong_calls() -> None:
     operands[1] = operands[1][:-1]
     rejects("phi", torch_npu.npu_mhc_pre, *operands)
     rejects("numIters", torch_npu.npu_mhc_sinkhorn, single(2, 4, 4), num_iters=101)
+
+
+def doubly_stochastic(x: torch.Tensor, iterations: int, eps: float) -> torch.Tensor:
+    x = x.softmax(-1) + eps
+    x = x / (x.sum(-2, keepdim=True) + eps)
+    for _ in range(iterations - 1):
+        x = x / (x.sum(-1, keepdim=True) + eps)
+        x = x / (x.sum(-2, keepdim=True) + eps)
+    return x
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_pre_with_sinkhorn(*, keeps: bool) -> None:
+    """Forward, and backward from what forward keeps."""
+    leading, iterations, columns = (2, 3), 5, STREAMS * (STREAMS + 2)
+    operands = pre_operands(leading, columns)
+    host = [tensor.float().requires_grad_() for tensor in operands]
+    reads, post, res, inv_rms, mix, pre = weights_of(host, torch.ones(STREAMS, WIDTH))
+    matrix = doubly_stochastic(res, iterations, 1e-6)
+    shapes = [(WIDTH,), (STREAMS,), (STREAMS**2,), (STREAMS,), (columns,), (1,)]
+    outputs = [torch.full((*leading, *shape), 9.0) for shape in shapes]
+    outputs[0] = outputs[0].bfloat16()
+    outputs += [torch.full((2 * iterations, *leading, STREAMS), 9.0)]
+    outputs += [torch.full((2 * iterations, *leading, STREAMS, STREAMS), 9.0)]
+    out = [tensor.to("npu") for tensor in outputs]
+    given = [tensor.to("npu") for tensor in operands]
+    call("aclnnMhcPreSinkhorn", *given, STREAMS, iterations, 1e-6, 1e-6, keeps, *out)
+    agree(out[0], reads.detach().bfloat16())
+    agree(out[1], post.detach())
+    torch.testing.assert_close(out[2].cpu(), matrix.detach().flatten(-2), rtol=1e-4, atol=1e-5)
+    if not keeps:
+        assert all(
+            torch.equal(one.cpu(), other) for one, other in zip(out[3:], outputs[3:], strict=True)
+        )
+        return
+    agree(out[3:6], [pre.detach(), mix.detach(), inv_rms.detach().unsqueeze(-1)])
+    grads = [normal(*leading, WIDTH, dtype=torch.bfloat16, seed=5)]
+    grads += [single(*leading, STREAMS, seed=6), single(*leading, STREAMS**2, seed=7)]
+    torch.autograd.backward([reads, post, matrix.flatten(-2)], [grad.float() for grad in grads])
+    results = [torch.zeros_like(tensor).to("npu") for tensor in operands]
+    upstream = [grad.to("npu") for grad in grads]
+    call("aclnnMhcPreSinkhornBackward", *upstream, *given, *out[3:], 1e-6, *results)
+    for one, other in zip(results, host, strict=True):
+        assert other.grad is not None
+        rough = 1e-2 if one.dtype == torch.bfloat16 else 1e-3
+        torch.testing.assert_close(one.cpu().float(), other.grad, rtol=rough, atol=rough)
