@@ -66,7 +66,7 @@ def gather_and_multiply() -> None:
 
 
 def multiply_and_scatter() -> None:
-    """What was gathered goes back to where it came from."""
+    """Rows go back to where they were gathered from."""
     rank = dist.get_rank()
     ep_name, tp_name, ep, tp = names()
     for shard in (0, 1):

@@ -16,7 +16,8 @@ ACLNN(LightningIndexerGrad,
           OptIn, actualSeqLengthsKey)(Int, headNum)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
           Bool, determinstic)(Out, dQuery)(Out, dKey)(Out, dWeights),
       (void)headNum;
-      (void)determinstic; sparse::require_sparse_mode(sparseMode); require_unlimited(preTokens, nextTokens);
+      (void)determinstic; sparse::require_sparse_mode(sparseMode);
+      if (sparseMode != 3) require_unlimited(preTokens, nextTokens);  // mode 3 has no window
       sparse::lightning_indexer_grad({query, key, weights, dy, sparseIndices, actualSeqLengthsQuery,
                                       actualSeqLengthsKey},
                                      layout, {dQuery, dKey, dWeights}))

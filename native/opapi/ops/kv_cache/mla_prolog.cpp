@@ -182,8 +182,16 @@ at::Tensor query_of(const at::Tensor& x, const Weights& weights, const Scales& s
   return product(joined.values, weights.uq_qr, joined.scale, needed(scales.uq_qr, "dequantScaleWUqQr"));
 }
 
-void prolog(const at::Tensor& tokens, const Weights& weights, const Scales& scales, const PrologOptions& options,
+// A weight may come as the blocks of its storage, [columns / block, rows / 16, 16, block].
+at::Tensor whole_weight(const at::Tensor& weight) {
+  return weight.dim() == 4 ? weight.permute({1, 2, 0, 3}).flatten(2, 3).flatten(0, 1) : weight;
+}
+
+void prolog(const at::Tensor& tokens, const Weights& stored, const Scales& scales, const PrologOptions& options,
             const at::Tensor& sin, const at::Tensor& cos, const PrologCaches& caches, const Outputs& outputs) {
+  const at::Tensor dq = whole_weight(stored.dq), uq_qr = whole_weight(stored.uq_qr);
+  const at::Tensor dkv_kr = whole_weight(stored.dkv_kr);
+  const Weights weights{dq, uq_qr, stored.uk, dkv_kr, stored.gamma_cq, stored.gamma_ckv};
   check(tokens, weights, scales, options);
   const at::Tensor x = tokens.reshape({-1, tokens.size(-1)});
   const PrologAngles angles{to_float(cos).reshape({x.size(0), -1}), to_float(sin).reshape({x.size(0), -1})};

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.attention.inference import FORMS, SCALE
 from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.samples import normal
@@ -143,3 +144,62 @@ def test_block_sparse_attention_refuses_wrong_calls() -> None:
     layouts = {"q_input_layout": "BNSD", "kv_input_layout": "BNSD"}
     rejects("blockSparseMask", attend, *given, [4, 128], **options, **layouts)
     rejects("they must be one", attend, *given, SHAPE, **options, q_input_layout="BNSD")
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_second_version_and_lists_of_blocks(layout: str) -> None:
+    """A list names what a mask marks, for the blocks of queries of all sequences."""
+    tensors, blocks = operands(torch.bfloat16)
+    given = [FORMS[layout](tensor).contiguous().to("npu") for tensor in tensors]
+    lengths = [[QUERIES] * BATCH, [KEYS] * BATCH]
+    expected = attended(tensors, hidden(blocks))[0].to(torch.bfloat16)
+    wanted = FORMS[layout](expected)
+    mask = blocks.to(torch.int8).to("npu")
+    out = torch.zeros_like(given[0])
+    call(
+        "aclnnBlockSparseAttentionV2",
+        *(*given, mask, None, SHAPE, *lengths, None, None, None, None, layout, layout),
+        *(KEY_HEADS, 0, SCALE, 0, 0, ALL, ALL, 0, out, None),
+    )
+    agree(out, wanted)
+    by_block = blocks.transpose(1, 2).flatten(0, 1)  # [blocks of queries, heads, blocks of keys]
+    counts = by_block.sum(2)
+    order = by_block.int().argsort(stable=True, dim=2, descending=True)
+    listed = torch.where(torch.arange(2) < counts.unsqueeze(2), order, -1)
+    out = torch.zeros_like(given[0])
+    selection = [listed.to("npu"), counts.to("npu"), SHAPE, None, *lengths, None]
+    options = [layout, layout, KEY_HEADS, 0, SCALE, 0, 0]
+    call("aclnnRainFusionAttention", *given, *selection, *options, out, None)
+    agree(out, wanted)
+
+
+@pytest.mark.parametrize("partial", [True, False])
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_blocks_with_the_largest_shares_are_selected(layout: str, *, partial: bool) -> None:
+    rows, columns, block, kept = 256, 320, 64, 0.3
+    query = normal(BATCH, HEADS, rows, WIDTH, dtype=torch.bfloat16)
+    key = normal(BATCH, HEADS, columns, WIDTH, dtype=torch.bfloat16, seed=1)
+    used = [[64, 5, 0, 64] * BATCH, [64, 64, 1, 0, 30] * BATCH]
+    counts = [torch.tensor(each).view(BATCH, -1) for each in used]
+    means = []
+    for tensor, count in zip((query, key), counts, strict=True):
+        blocks = tensor.float().view(BATCH, HEADS, -1, block, WIDTH)
+        part = torch.arange(block) < (count.unsqueeze(-1) if partial else block)
+        part = part.expand(BATCH, blocks.size(2), block)[:, None, :, :, None]
+        means.append((blocks * part).sum(3) / part.sum(3).clamp(min=1))
+    shares = (means[0] @ means[1].transpose(2, 3) * SCALE).softmax(-1)
+    if partial:
+        absent = (counts[0] == 0)[:, :, None] | (counts[1] == 0)[:, None]
+        shares = shares.masked_fill(absent[:, None], -1)
+    flat = shares.flatten(2)
+    places = flat.topk(round(kept * flat.size(2)), 2).indices
+    expected = torch.zeros_like(flat).scatter_(2, places, 1.0).view(shares.shape).to(torch.int8)
+    given = [FORMS[layout](each).contiguous().to("npu") for each in (query, key)]
+    lengths = [[rows] * BATCH, [columns] * BATCH] if layout == "TND" else [None, None]
+    out = torch.full_like(expected, 9).to("npu")
+    call(
+        "aclnnBSASelectBlockMask",
+        *(*given, [block, block], None, *lengths, *(used if partial else [None, None])),
+        *(layout, layout, HEADS, SCALE, kept, out),
+    )
+    assert torch.equal(out.cpu(), expected)

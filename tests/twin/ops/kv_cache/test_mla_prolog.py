@@ -269,15 +269,26 @@ def test_scales() -> None:
     agree(results[1][1], results[0][1] * 4)
 
 
-def test_the_first_version() -> None:
+def in_blocks(weight: torch.Tensor) -> torch.Tensor:
+    """The blocks of 16 rows and columns in which a weight is stored."""
+    rows, columns = weight.shape
+    return weight.view(rows // 16, 16, columns // 16, 16).permute(2, 0, 1, 3).contiguous()
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_the_first_version(*, blocks: bool) -> None:
     given = operands(0)
     wanted, index, before = expected(given, 0), slots(), caches(BF16, BF16)
     on_npu = [cache.to("npu") for cache in before]
     query = torch.zeros(BATCH, LENGTH, HEADS, LATENT, dtype=BF16).to("npu")
     rope = torch.zeros(BATCH, LENGTH, HEADS, ROPE, dtype=BF16).to("npu")
+    weights = arguments(given)
+    if blocks:
+        for place in (0, 1, 3):
+            weights[place] = in_blocks(weights[place].cpu()).to("npu")
     call(
         "aclnnMlaProlog",
-        *(given.x.to("npu"), *arguments(given), index.view(BATCH, LENGTH).to("npu"), *on_npu),
+        *(given.x.to("npu"), *weights, index.view(BATCH, LENGTH).to("npu"), *on_npu),
         *([None] * 7),
         *(1e-5, 1e-5, "PA_BSND", query, rope),
     )
