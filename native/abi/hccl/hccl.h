@@ -1,11 +1,14 @@
 // native/abi/hccl/hccl.h
-// The collective communication functions (libhccl, libhcomm) that torch_npu and TorchAir link to or look up.
+// The collective communication functions (libhccl, libhcomm).
 #pragma once
+
+#include <stdbool.h>
+#include <string.h>
 
 #include "hccl/hccl_types.h"
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Communicators
 HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank, HcclComm* comm);
@@ -71,15 +74,27 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
 HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataType, uint32_t destRank, HcclComm comm,
                     aclrtStream stream);
 
-// Settings
+// Settings. A configuration begins with nothing set.
+static inline void HcclCommConfigInit(HcclCommConfig* config) {
+  memset(config, 0, sizeof(*config));
+  config->size = sizeof(*config);
+  config->magicWord = HCCL_COMM_CONFIG_MAGIC_WORD;
+  config->version = HCCL_COMM_CONFIG_RESERVED;
+  config->hcclBufferSize = HCCL_COMM_CONFIG_NOT_SET;
+  config->hcclDeterministic = HCCL_COMM_CONFIG_NOT_SET;
+  config->hcclRdmaTrafficClass = HCCL_COMM_CONFIG_NOT_SET;
+  config->hcclRdmaServiceLevel = HCCL_COMM_CONFIG_NOT_SET;
+  config->hcclExecTimeOut = -1;
+  config->hcclQos = HCCL_COMM_CONFIG_NOT_SET;
+}
 HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue);
-uint32_t HcclGetCommConfigCapability();
+uint32_t HcclGetCommConfigCapability(void);
 
 // Groups and symmetric memory (libhcomm)
-HcclResult HcclGroupEnd();
-HcclResult HcclGroupStart();
+HcclResult HcclGroupEnd(void);
+HcclResult HcclGroupStart(void);
 HcommResult HcommMemAlloc(void** ptr, size_t size);
 HcommResult HcommMemFree(void* ptr);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

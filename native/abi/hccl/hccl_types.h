@@ -1,14 +1,14 @@
 // native/abi/hccl/hccl_types.h
-// Types of CANN's collective communication interface. The enums have a fixed underlying type because C callers may pass
-// any number.
+// Types of CANN's collective communication interface.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "acl/acl_base.h"
+#include "acl/opwright_language.h"
 
-typedef enum : int32_t {
+typedef enum OPWRIGHT_ENUM_INT {
   HCCL_SUCCESS = 0,
   HCCL_E_PARA = 1,
   HCCL_E_PTR = 2,
@@ -23,14 +23,14 @@ typedef enum : int32_t {
 } HcclResult;
 typedef int32_t HcommResult;
 
-typedef enum : int32_t {
+typedef enum OPWRIGHT_ENUM_INT {
   HCCL_REDUCE_SUM = 0,
   HCCL_REDUCE_PROD = 1,
   HCCL_REDUCE_MAX = 2,
   HCCL_REDUCE_MIN = 3
 } HcclReduceOp;
 
-typedef enum : int32_t {
+typedef enum OPWRIGHT_ENUM_INT {
   HCCL_DATA_TYPE_INT8 = 0,
   HCCL_DATA_TYPE_INT16 = 1,
   HCCL_DATA_TYPE_INT32 = 2,
@@ -50,18 +50,19 @@ typedef enum : int32_t {
   HCCL_DATA_TYPE_FP8E8M0 = 17
 } HcclDataType;
 
-typedef enum : int32_t { HCCL_DETERMINISTIC = 0, HCCL_ACCELERATOR = 1, HCCL_CONFIG_RESERVED = 2 } HcclConfig;
+typedef enum OPWRIGHT_ENUM_INT { HCCL_DETERMINISTIC = 0, HCCL_ACCELERATOR = 1, HCCL_CONFIG_RESERVED = 2 } HcclConfig;
 
-union HcclConfigValue {
+typedef union HcclConfigValue {
   int32_t value;
-};
+} HcclConfigValue;
 
 typedef void* HcclComm;
 typedef void* CommSymWindow;
 
-constexpr uint32_t HCCL_ROOT_INFO_BYTES = 4108;
-constexpr uint32_t COMM_NAME_MAX_LENGTH = 128;
-constexpr uint32_t HCCL_COMM_CONFIG_MAGIC_WORD = 0xf0f0f0f0;
+#define HCCL_ROOT_INFO_BYTES 4108U
+#define COMM_NAME_MAX_LENGTH 128U
+#define HCCL_COMM_CONFIG_MAGIC_WORD 0xf0f0f0f0U
+#define HCCL_COMM_CONFIG_NOT_SET 0xffffffffU
 
 typedef struct HcclRootInfoDef {
   char internal[HCCL_ROOT_INFO_BYTES];
@@ -91,14 +92,16 @@ typedef struct HcclCommConfigDef {
   uint32_t hcclQos;
   uint64_t hcclSymWinMaxMemSizePerRank;
 } HcclCommConfig;
+#ifdef __cplusplus
 static_assert(offsetof(HcclCommConfig, hcclCommName) == 32 && offsetof(HcclCommConfig, hcclExecTimeOut) == 316 &&
                   offsetof(HcclCommConfig, hcclQos) == 2228 && sizeof(HcclCommConfig) == 2240,
               "HcclCommConfig has CANN's layout");
+#endif
 
 // The count of HcclGetCommConfigCapability: the fields of HcclCommConfig that the library reads.
-constexpr uint32_t HCCL_COMM_CONFIG_RESERVED = 12;
+#define HCCL_COMM_CONFIG_RESERVED 12U
 
-typedef enum : int32_t { HCCL_SEND = 0, HCCL_RECV = 1 } HcclSendRecvType;
+typedef enum OPWRIGHT_ENUM_INT { HCCL_SEND = 0, HCCL_RECV = 1 } HcclSendRecvType;
 
 typedef struct HcclSendRecvItemDef {
   HcclSendRecvType sendRecvType;
@@ -107,4 +110,6 @@ typedef struct HcclSendRecvItemDef {
   HcclDataType dataType;
   uint32_t remoteRank;
 } HcclSendRecvItem;
+#ifdef __cplusplus
 static_assert(sizeof(HcclSendRecvItem) == 32, "HcclSendRecvItem has CANN's layout");
+#endif
