@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.row_context import RowContext
+    from opwright.check.samples import Aspect
     from opwright.kit.declare.sample import Sample
     from opwright.kit.live.arguments import Values
 
@@ -118,7 +119,10 @@ def run(context: RowContext) -> None:
             state = examine_long_run(context, sample, found[0])
         return state or examine_mode(context, sample, loose=loose)
 
-    context.each(examine, vary={"dtype", "size", "presence", "length"}, examples=3)
+    aspects: set[Aspect] = {"dtype", "size", "presence", "length"}
+    if seeded:
+        aspects.add("value")  # a factor of 0 or a probability of 1 leaves nothing to draw
+    context.each(examine, vary=aspects, examples=3)
 
 
 def repeat(context: RowContext, sample: Sample, count: int = CALLS) -> Iterator[Results]:

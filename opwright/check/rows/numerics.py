@@ -292,6 +292,11 @@ CASES = (
     ),
     Case(name="integers beyond 2^24", line="{}.add_(2**24 + 1)", dtypes=INTEGERS),
     Case(
+        name="int32's largest numbers",
+        line="{}.view(-1)[:2] = 2**31 - 1",
+        dtypes=INTEGERS,
+    ),
+    Case(
         name="integers beyond 2^32", line="{}.add_(2**32 + 2**24)", dtypes=INTEGERS - {torch.int32}
     ),
 )

@@ -146,10 +146,19 @@ def elements(values: Values, case: Case) -> list[Values]:
 
     def element(index: int) -> Values:
         return replace_tensors(
-            copy_arguments(values), case.names, lambda _, each: roll(each, index)
+            copy_arguments(values), case.names, lambda _, each: vary(each, index)
         )
 
     return [element(index) for index in range(SIZE**case.depth)]
+
+
+def vary(tensor: torch.Tensor, index: int) -> torch.Tensor:
+    """Return a tensor in another order, and smaller where its values are not whole numbers.
+
+    An order alone leaves sums and largest values as they are.
+    """
+    moved = roll(tensor, index)
+    return moved * 0.5**index if tensor.is_floating_point() else moved
 
 
 def stack(tensors: list[torch.Tensor], case: Case) -> torch.Tensor:

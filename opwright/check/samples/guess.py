@@ -44,4 +44,6 @@ def guesses(subject: Subject) -> Iterator[Problem]:
                 yield replace(each, integers=frozenset({name}))
             for each in (same, *shaped):
                 yield replace(each, masks=frozenset({name}))
-        yield replace(same, integers=frozenset(tensors))
+        for each in (same, *shaped):
+            yield replace(each, integers=frozenset(tensors))
+            yield replace(each, integers=frozenset(tensors), is_int32=True)

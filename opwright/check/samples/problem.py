@@ -83,6 +83,8 @@ class Problem:
     integers, masks
         Of an operator that nobody describes: the tensors that are taken for whole numbers, and for
         masks.
+    is_int32
+        Whether whole numbers have 32 bits rather than 64.
     broadcast
         Tensors without a pattern that an output's shape is broadcast from.
     is_wide
@@ -101,6 +103,7 @@ class Problem:
     is_declared: bool = True
     integers: frozenset[str] = frozenset()
     masks: frozenset[str] = frozenset()
+    is_int32: bool = False
     broadcast: frozenset[str] = frozenset()
     is_wide: bool = False
     is_tried: bool = False

@@ -219,7 +219,7 @@ class Samples:
             sample,
             device=self.device,
             is_declared=solution.problem.is_declared,
-            is_tried=solution.problem.is_tried,
+            is_tried=solution.problem.is_tried or solution.is_whole,
         )
         if found is None:
             self.accepted.add(sample)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.check.samples.choice import Contradiction, Fixed
 from opwright.check.samples.solve import solve
+from opwright.check.samples.usual import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,11 @@ class Solution:
     def taken(self) -> dict[str, Any]:
         """The choices by name."""
         return {each.name: each.taken for each in self.trail}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether tensors of which nothing is known have whole numbers, which few kernels take."""
+        return self.taken.get("dtype") in WHOLE
 
 
 def find(

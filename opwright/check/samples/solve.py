@@ -24,6 +24,7 @@ from opwright.check.samples.usual import (
     RANKS,
     RARE_SIZES,
     SIZES,
+    WHOLE,
     WIDE_SIZES,
     WIDENED,
     WIDEST,
@@ -465,12 +466,14 @@ class Solving:
                 options = tuple(dict.fromkeys((*seen, shown)))
                 return self.choose(f"dtype {name}", "dtype", options, shown)
         if argument is not None and argument.name in self.problem.integers:
-            options = ("int64", "int32")
-            return self.choose(f"dtype {name}", "dtype", options, options[0])
+            usual = WHOLE[1] if self.problem.is_int32 else WHOLE[0]
+            return self.choose(f"dtype {name}", "dtype", WHOLE, usual)
         if argument is not None and argument.name in self.problem.masks:
             return self.choose(f"dtype {name}", "dtype", MASKS, MASKS[0])
         if "" not in self.dtypes:  # tensors of which nothing is declared have one dtype together
             options = FLOATS[:1] if self.problem.is_narrow else FLOATS
+            if self.problem.subject.facts is None:
+                options = (*options, *WHOLE)  # its kernels say whether they take them
             self.dtypes[""] = self.choose("dtype", "dtype", options, shown or FLOATS[0])
         return self.dtypes[""]
 

@@ -21,6 +21,7 @@ __all__ = [
     "RANKS",
     "RARE_SIZES",
     "SIZES",
+    "WHOLE",
     "WIDENED",
     "WIDEST",
     "WIDE_SIZES",
@@ -55,6 +56,7 @@ WIDENED: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
 }
 FLOATS = ("float32", "float16", "bfloat16")
 MASKS = ("bool", "uint8")
+WHOLE = ("int64", "int32")
 
 
 def is_integer(dtype: str) -> bool:

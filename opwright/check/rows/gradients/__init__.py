@@ -20,7 +20,8 @@ the same dtype, those of another library's operator with differences of its refe
 * without anything that requires grad, results have no graph.
 
 An operator that is declared without a backward must say so when a gradient is asked of it. Of one
-that another library registered without an Autograd kernel the row says nothing: torch warns.
+that another library registered without an Autograd kernel the row says nothing: torch warns; nor of
+one whose gradient torch refuses, as nothing was registered for it.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 __all__ = ["ROW"]
 
 MOST = 20  # samples
+# torch.library.custom_op without register_autograd; autogradNotImplementedFallback.
+NO_GRADIENT = re.compile(r"no autograd formula was registered|derivative for \S+ is not impl")
 REFUSING = re.compile(r"backward|differentia|grad|derivative|autograd", re.IGNORECASE)
 
 
@@ -96,6 +99,9 @@ def run(context: RowContext) -> None:
                 found = examine_device(context, sample)
         except UnjudgedError as error:
             unjudged.append(str(error))
+            return None
+        if found is not None and subject.is_foreign and NO_GRADIENT.search(found.got):
+            unjudged.append("the library says that it has no gradient")
             return None
         judged.append(sample)
         if found is not None:
