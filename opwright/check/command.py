@@ -12,6 +12,7 @@ import typer
 from opwright.check.errors import NumberError, OutputError, PartialReleaseError, TargetError
 from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
+from opwright.check.quick import QUICK
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, PRINTED, Options, run_session
 from opwright.command_line.files import explain_unwritable
@@ -46,6 +47,13 @@ def check(  # noqa: PLR0913 - a parameter for each option
         list[str] | None,
         typer.Option(metavar="ROW[/COLUMN]", help="Only this row; may be repeated."),
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Only the quickest rows, on samples that are not random: seconds, while you edit.",
+        ),
+    ] = False,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write the run for programs; - prints it."),
@@ -114,9 +122,10 @@ def check(  # noqa: PLR0913 - a parameter for each option
             load=tuple(str(each.absolute()) for each in load or ()),
             declaration=declaration,
             seed=seed,
+            quick=quick,
         ),
         operators=tuple(op or ()),
-        rows=tuple(row or ()),
+        rows=tuple(row or (QUICK if quick else ())),
         workers=worker_count(workers),
         limits=limits,
         # An operator that allocates without end meets the device's limit, as on hardware.
@@ -128,7 +137,9 @@ def check(  # noqa: PLR0913 - a parameter for each option
         repro=repro,
         ledger=ledger or default_ledger(target, is_wanted=accept),
         accept=accept,
-        release=whole_release(release, {"--op": op, "--row": row, "--list": list_only}),
+        release=whole_release(
+            release, {"--op": op, "--row": row, "--quick": quick, "--list": list_only}
+        ),
     )
     check_target(options.request)
     signal.signal(signal.SIGTERM, interrupt)

@@ -29,12 +29,15 @@ class Request:
         The declaration file or module that describes the operators of another library.
     seed
         Of the samples.
+    quick
+        Whether samples that are drawn at random, and runs of a thousand calls, are left out.
     """
 
     target: str
     load: tuple[str, ...] = ()
     declaration: str | None = None
     seed: int = 0
+    quick: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""

@@ -10,8 +10,6 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opwright.check.observe.watch import silence_torch
 from opwright.check.subject import flat
-from opwright.internals import dynamo
-from opwright.internals.dynamo import BackendCompilerFailed, aot_autograd, counters
 from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.kit.live.arguments import map_tensors
 
@@ -40,8 +38,10 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 @contextmanager
 def fresh_compilers() -> Iterator[None]:
     """Compile from nothing, and leave nothing behind."""
+    from opwright.internals import dynamo  # noqa: PLC0415 - a second that rows without a compiler need not wait for
+
     dynamo.reset()
-    counters.clear()
+    dynamo.counters.clear()
     try:
         # An operator whose result's size depends on data breaks graphs unless these are set.
         with (
@@ -51,7 +51,7 @@ def fresh_compilers() -> Iterator[None]:
             yield
     finally:
         dynamo.reset()
-        counters.clear()
+        dynamo.counters.clear()
 
 
 def compile_function(
@@ -77,6 +77,7 @@ def compile_function(
 
 def recording_aot(texts: dict[str, str]) -> Callable[..., Any]:
     """Return the backend aot_eager; it keeps the text of its graphs."""
+    from opwright.internals.dynamo import aot_autograd  # noqa: PLC0415 - as above
 
     def recorder(name: str) -> Callable[..., Any]:
         def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:  # noqa: ANN401 - a module
@@ -120,6 +121,8 @@ def note(texts: dict[str, str], name: str, graph: torch.fx.GraphModule) -> None:
 
 def inner_error(error: Exception) -> Exception:
     """Return the error that a backend raised, without what dynamo wraps it in."""
+    from opwright.internals.dynamo import BackendCompilerFailed  # noqa: PLC0415 - as above
+
     return error.inner_exception if isinstance(error, BackendCompilerFailed) else error
 
 

@@ -14,7 +14,6 @@ from torch.fx.experimental.symbolic_shapes import (
     StatelessSymbolicContext,
 )
 
-from opwright.internals.dynamo import ConstantSource
 from opwright.internals.fake_tensors import FakeTensorMode, check
 from opwright.kit.declare.schema import Base
 from opwright.kit.live.arguments import map_tensors
@@ -116,6 +115,8 @@ class Symbolic:
             sizes = [self.size(size) for size in tensor.shape]
             with self.mode:
                 return torch.empty(sizes, dtype=tensor.dtype, device=tensor.device)
+        from opwright.internals.dynamo import ConstantSource  # noqa: PLC0415 - a second that rows without a compiler need not wait for
+
         kinds = [
             DimDynamic.STATIC if size in SPECIAL else DimDynamic.DYNAMIC for size in tensor.shape
         ]
@@ -144,6 +145,8 @@ class Symbolic:
             return value
         if not self.are_backed:
             return self.size(value)
+        from opwright.internals.dynamo import ConstantSource  # noqa: PLC0415 - as above
+
         source = ConstantSource(source_text("_".join(map(str, place))))
         symbol = self.shapes.create_symbol(value, source, dynamic_dim=DimDynamic.DYNAMIC)
         made = self.shapes.create_symintnode(symbol, hint=value, source=source)

@@ -92,6 +92,7 @@ class Worker:
         self.subjects: dict[str, Subject] = {}
         self.samples: Samples | None = None
         self.seed = 0
+        self.is_quick = False
         self.clean: Clean | None = None
 
     def serve(self) -> None:
@@ -118,7 +119,7 @@ class Worker:
 
     def load(self, request: Request) -> Message:
         """Load the target."""
-        self.seed = request.seed
+        self.seed, self.is_quick = request.seed, request.quick
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as Python does for -m
         start = time.perf_counter()
         try:
@@ -154,7 +155,7 @@ class Worker:
         subject = self.subjects[operator]
         if self.samples is None or self.samples.subject is not subject:
             forget()
-            self.samples = Samples(subject, seed=self.seed)
+            self.samples = Samples(subject, seed=self.seed, is_quick=self.is_quick)
         start = time.perf_counter()
         try:
             outcome = examine_cell(

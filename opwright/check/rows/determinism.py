@@ -114,7 +114,8 @@ def run(context: RowContext) -> None:
         # A result that is kept is equal each time. Draws of few bits are equal by chance, also for
         # other values.
         state = None if varies else examine_state(context, sample, found[0], loose=loose)
-        if state is None and not loose and long_run in (None, sample):
+        is_long = not (loose or context.samples.is_quick)
+        if state is None and is_long and long_run in (None, sample):
             long_run = sample
             state = examine_long_run(context, sample, found[0])
         return state or examine_mode(context, sample, loose=loose)

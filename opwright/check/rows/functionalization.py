@@ -27,7 +27,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
-from functorch.compile import aot_function, nop  # type: ignore[import-untyped]  # it has no types
 
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
@@ -138,6 +137,12 @@ def trace(function: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
     dynamic
         Sizes are symbols: a size that depends on data can be nothing else.
     """
+    # It takes a second, which column functionalize need not wait for.
+    from functorch.compile import (  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+        aot_function,
+        nop,
+    )
+
     wrapped: Callable[..., Any] = aot_function(
         function, fw_compiler=nop, bw_compiler=nop, inference_compiler=nop, dynamic=dynamic
     )

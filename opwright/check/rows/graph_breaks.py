@@ -35,8 +35,6 @@ from opwright.check.observe.sizes import has_no_special_size, other_sizes
 from opwright.check.observe.watch import place_in_text
 from opwright.check.row import Row
 from opwright.check.row_context import EagerCallError, NotApplicableError
-from opwright.internals import dynamo
-from opwright.internals.dynamo import counters, get_compilation_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,6 +104,8 @@ class Counter:
 
 def examine(context: RowContext, sample: Sample) -> Finding | None:
     """Call one compiled function with several sizes and count."""
+    from opwright.internals import dynamo  # noqa: PLC0415 - rows without a compiler do without it
+
     program = program_of(context.subject, context.arguments(sample), "between")
     run_eagerly(context, program, sample)
     backend = Counter()
@@ -141,7 +141,7 @@ def examine(context: RowContext, sample: Sample) -> Finding | None:
                 script=lines,
             )
         counts.append(len(backend.graphs) - before)
-        if counters["graph_break"] or counts[0] > 1:
+        if dynamo.counters["graph_break"] or counts[0] > 1:
             return report_break(context, sample, program, lines)
     context.details.setdefault("graphs", "\n\n".join(backend.graphs))
     first, same, *rest = counts
@@ -163,8 +163,12 @@ def report_break(
     context: RowContext, sample: Sample, program: Program, lines: tuple[str, ...]
 ) -> Finding:
     """Make the finding of a graph break."""
-    count = sum(counters["graph_break"].values())
-    reason = break_reason(context, sample, program) or next(iter(counters["graph_break"]), "")
+    from opwright.internals import dynamo  # noqa: PLC0415 - rows without a compiler do without it
+
+    count = sum(dynamo.counters["graph_break"].values())
+    reason = break_reason(context, sample, program) or next(
+        iter(dynamo.counters["graph_break"]), ""
+    )
     if "does not support running with fake tensors" in reason:
         raise NotApplicableError(NO_META)
     return context.finding(
@@ -179,6 +183,8 @@ def report_break(
 
 def break_reason(context: RowContext, sample: Sample, program: Program) -> str:
     """Return why dynamo breaks the graph: what it raises if it must not."""
+    from opwright.internals import dynamo  # noqa: PLC0415 - rows without a compiler do without it
+
     dynamo.reset()
     function = program.function(context.subject.overload)
     try:
@@ -195,9 +201,11 @@ def report_recompilation(
     context: RowContext, sample: Sample, counts: list[int], lines: tuple[str, ...]
 ) -> Finding:
     """Make the finding of a function that is compiled again and again."""
+    from opwright.internals import dynamo  # noqa: PLC0415 - rows without a compiler do without it
+
     reasons = [
         " ".join(str(each.recompile_reason).split())
-        for each in get_compilation_metrics()
+        for each in dynamo.get_compilation_metrics()
         if each.recompile_reason
     ]
     why = f"; the last time because of: {reasons[-1][:400]}" if reasons else ""

@@ -45,6 +45,8 @@ class Samples:
         Of what is random: equal seeds give equal samples.
     device
         Where an operator runs that only itself can say what it accepts.
+    is_quick
+        Whether to spend seconds alone: no samples are drawn at random, none is called for long.
 
     Attributes
     ----------
@@ -52,10 +54,13 @@ class Samples:
         Samples that were solved, and who refuses them.
     """
 
-    def __init__(self, subject: Subject, *, seed: int = 0, device: str = "npu") -> None:
+    def __init__(
+        self, subject: Subject, *, seed: int = 0, device: str = "npu", is_quick: bool = False
+    ) -> None:
         self.subject = subject
         self.seed = seed
         self.device = device
+        self.is_quick = is_quick
         self.refused: dict[Sample, Refusal] = {}
         self.accepted: set[Sample] = set()
         self.origins: dict[Sample, Solution] = {}
@@ -92,7 +97,7 @@ class Samples:
             # The first explicit sample shows the corners; the others only each dtype.
             for change in corners(root.trail, vary if index == 0 else vary & {"dtype"}):
                 yield from self.changed(root, change)
-        if examples and vary and self.roots:
+        if examples and vary and self.roots and not self.is_quick:
             strategy = solutions(self.roots, vary, self.accepts)
             yield from draw(strategy, examples, self.seed)
 
