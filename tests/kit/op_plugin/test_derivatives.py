@@ -31,6 +31,17 @@ FORMULAS = {
             task_should_compute_output(1) ? grads[0].mul(x_.unpack()) * alpha_ : at::Tensor()};
 """,
     ),
+    "operators of torch": (
+        "npu_t(Tensor x, Tensor y) -> Tensor",
+        "x: where(x > y, grad * torch.cos(x), 0)\n  y: torch.ops.aten.threshold_backward(grad, y, 1)",
+        """\
+    // npu_t, gradient of x: where(x > y, grad * torch.cos(x), 0)
+    // npu_t, gradient of y: torch.ops.aten.threshold_backward(grad, y, 1)
+    return {
+        task_should_compute_output(0) ? at::where(x_.unpack() > y_.unpack(), grads[0] * at::cos(x_.unpack()), 0) : at::Tensor(),
+        task_should_compute_output(1) ? at::threshold_backward(grads[0], y_.unpack(), 1) : at::Tensor()};
+""",
+    ),
     "defaults": (
         "npu_t(Tensor x, Tensor? mask) -> Tensor",
         "x: npu_called(grad.neg(), mask, flip=True)",
@@ -102,6 +113,8 @@ def test_a_formula_has_to_give_what_has_no_default_in_cpp(tmp_path: Path) -> Non
         ("grad.sum(dim=0)", "by name"),
         ("'grad.sum([0, 1])'", "braces"),
         ("grad if k else y", "no such expression"),
+        ("grad * sum(x, dim=0)", "no arguments by name"),
+        ("torch.vmap(x)", "no operator of torch"),
     ],
 )
 def test_what_is_python_alone_is_refused(tmp_path: Path, formula: str, message: str) -> None:
@@ -113,6 +126,16 @@ def test_what_is_python_alone_is_refused(tmp_path: Path, formula: str, message: 
     )
     with pytest.raises(OpwrightError, match=f"(?s)OPW-E102.*{message}"):
         emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
+
+
+def test_operators_of_torch_that_a_formula_calls_are_included(tmp_path: Path) -> None:
+    schema, formulas, _ = FORMULAS["operators of torch"]
+    functions = f"- func: {schema}\n  op_api: all_version\n"
+    write(tmp_path, functions, f"backward:\n- name: {schema}\n  {formulas}\n")
+    units = emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
+    text = units["csrc/autograd.cpp"]
+    names = ("cos", "threshold_backward", "where")
+    assert all(f"#include <ATen/ops/{name}.h>" in text for name in names)
 
 
 def test_words_and_braces_of_cpp_stay(tmp_path: Path) -> None:
