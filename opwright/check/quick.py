@@ -2,7 +2,7 @@
 
 Names alone, which need no torch: the command knows them before the rows are imported. The others
 wait for compilers (compiled, export, graph_breaks, symbolic, the fake mode of meta), call for
-seconds (leaks, concurrency), start another process (bounds), or look at properties that change less
+seconds (leaks, concurrency), start another process (bounds, order), or look at properties that change less
 often than a kernel (schema of releases, serialization, cost, converter).
 """
 
