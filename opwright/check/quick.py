@@ -2,8 +2,8 @@
 
 Names alone, which need no torch: the command knows them before the rows are imported. The others
 wait for compilers (compiled, export, graph_breaks, symbolic, the fake mode of meta), call for
-seconds (leaks, concurrency), start another process (bounds, order), or look at properties that change less
-often than a kernel (schema of releases, serialization, cost, converter).
+seconds (leaks, concurrency), start another process (bounds, order), or look at properties that
+change less often than a kernel (schema of releases, serialization, cost, converter).
 """
 
 from __future__ import annotations
