@@ -260,5 +260,6 @@ def derive_declared_specs(
     for output in facts.outputs:
         if output.is_new and output.type.is_tensor and not output.type.is_list:
             tensor = rules.empty(output, values, torch.device("cpu"))
+            assert isinstance(tensor, torch.Tensor)
             found[names.get(output.name, output.name)] = (tuple(tensor.shape), tensor.dtype)
     return found

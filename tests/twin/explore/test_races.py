@@ -14,7 +14,7 @@ def launch(step: Step, name: str, *places: str) -> Launch:
 
 
 def test_each_race_is_turned_around_alone_then_with_another_one() -> None:
-    events = [
+    events: list[Event] = [
         launch(RESTORE, "aclnnAdds"),
         launch(READ, "aclnnMuls"),
         launch(COPY, "aclnnExp"),
