@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.problem import Pattern, Problem
     from opwright.check.subject import Subject
 
-__all__ = ["guesses"]
+__all__ = ["guesses", "kinds_of"]
 
 SAME: tuple[Pattern, ...] = ((Axes("shape"),),)
 # Shapes by place of the tensor; the last one goes on.
@@ -25,6 +25,16 @@ SHAPES: tuple[tuple[Pattern, ...], ...] = (
     ((Axis("B"), Axis("C"), Axis("H"), Axis("W")),),
     ((Axis("B"), Axis("C"), Axis("H"), Axis("W")), (Axis("C"),)),
 )
+
+
+def kinds_of(problem: Problem, name: str) -> tuple[Problem, ...]:
+    """Return problems in which a tensor is a mask, or has whole numbers."""
+    masks, integers = problem.masks | {name}, problem.integers | {name}
+    return (
+        replace(problem, masks=masks),
+        replace(problem, integers=integers),
+        replace(problem, integers=integers, is_int32=True),
+    )
 
 
 def guesses(subject: Subject) -> Iterator[Problem]:

@@ -11,8 +11,8 @@ from opwright.check.samples.corners import corners
 from opwright.check.samples.distinct import distinct, falsy
 from opwright.check.samples.drawn import draw, solutions
 from opwright.check.samples.gaps import is_gap
-from opwright.check.samples.guess import guesses
-from opwright.check.samples.problem import problem_of
+from opwright.check.samples.guess import guesses, kinds_of
+from opwright.check.samples.problem import problem_of, tensors_of
 from opwright.check.samples.resolve import resolve
 from opwright.check.samples.search import Solution, find, first_solution
 from opwright.check.samples.shrink import find_smallest
@@ -93,6 +93,10 @@ class Samples:
         """Yield samples with the choices that made them."""
         yield from self.bases
         yield from self.distinct
+        for base in self.distinct:
+            # A factor of 1 hides what a kernel does to the numbers of one dtype.
+            for change in corners(base.trail, vary & {"dtype"}):
+                yield from self.changed(base, change)
         for index, root in enumerate(self.roots):
             # The first explicit sample shows the corners; the others only each dtype.
             for change in corners(root.trail, vary if index == 0 else vary & {"dtype"}):
@@ -122,8 +126,23 @@ class Samples:
         for problem in [problem_of(self.subject, None)] if described else guesses(self.subject):
             solution = first_solution(problem, self.accepts)
             if solution is not None:
-                return [solution]
+                return [solution if described else self.with_optional(solution)]
         return []
+
+    def with_optional(self, solution: Solution) -> Solution:
+        """Return a guess in which tensors that may be left out are masks or indices, if they are.
+
+        The guess itself leaves them out, so nothing has shown what they look like.
+        """
+        for argument in tensors_of(self.subject.operator):
+            given = {f"presence {argument.name}": True}
+            problems = (solution.problem, *kinds_of(solution.problem, argument.name))
+            found = (find(problem, given, solution.taken) for problem in problems)
+            accepted = next((each for each in found if each and self.accepts(each)), None)
+            if argument.type.optional and accepted is not None:
+                base = find(accepted.problem, {}, solution.taken)
+                solution = base if base is not None and self.accepts(base) else solution
+        return solution
 
     def explicit(self, sample: Sample) -> Solution:
         """Return an explicit sample with the choices that make it, if the solver can make it."""
