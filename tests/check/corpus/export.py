@@ -87,3 +87,18 @@ add(
     attributes_meta,
     ow.sample(x=ow.tensor(4, 6), a=float("inf"), d=(3,), e="float16"),
 )
+
+
+kit = ow.OperatorSet("corpus_export_kit")
+
+
+# torch writes a program with an empty list of results, and cannot read it.
+@kit.operator(
+    "doubles_each(Tensor[] xs) -> Tensor[]",
+    shapes={"out": ow.like("xs")},
+    dtypes="float32 float16",
+    backward="reference",
+    samples=[ow.sample(xs=[ow.tensor(2, 3), ow.tensor(4)])],
+)
+def doubles_each(xs):
+    return [x * 2 for x in xs]

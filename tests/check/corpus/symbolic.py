@@ -232,3 +232,27 @@ add(
     shapes={"out": lambda x, mask: [0, x.shape[1]]},
     dtypes={"mask": "bool"},
 )
+
+
+kit = ow.OperatorSet("corpus_symbolic_kit")
+
+
+@kit.operator(
+    "equal_parts(Tensor x, SymInt n) -> Tensor[]",
+    shapes={"x": "N, D", "out": ow.each("n", "N // n, D")},
+    dtypes="float32",
+    requires=["n > 0", "N % n == 0"],
+    samples=[ow.sample(x=ow.tensor(6, 2), n=3)],
+)
+def equal_parts(x, n):
+    return [part.clone() for part in x.chunk(n)]
+
+
+@kit.operator(
+    "heads(Tensor x, int[] counts) -> Tensor[]",
+    shapes={"x": "N, D", "out": ow.each("len(counts)", "counts[i], D")},
+    dtypes="float32",
+    samples=[ow.sample(x=ow.tensor(4, 2), counts=[1, 3])],
+)
+def heads(x, counts):
+    return [x.sum(0).expand(count, -1).clone() for count in counts]
