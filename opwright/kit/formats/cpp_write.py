@@ -58,7 +58,7 @@ def size_text(rule: ShapeRule, operator: Operator, *, where: str) -> str:
             raise NotWritableError(
                 where=where,
                 got=f"each({rule.count!r}, ...): a list of results",
-                fix="leave the operator out: op-plugin's generator allocates single tensors alone",
+                fix="write its adapter by hand: op-plugin's generator allocates single tensors",
             )
         case Dims() | ShapeFunction():
             return shape_text(resolve_rule(rule, operator, where=where), schema)
