@@ -84,7 +84,7 @@ class Subject:
     def is_own_reference(self) -> bool:
         """Whether nobody describes what it computes, but its library has a kernel for the CPU."""
         is_described = self.operator.reference is not None or not self.is_foreign
-        return not is_described and dispatcher.has_kernel(self.overload, "CPU")
+        return not is_described and self.runs_on_cpu
 
     @property
     def reference(self) -> Callable[..., object] | None:
