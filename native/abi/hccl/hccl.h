@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "acl/acl.h"
 #include "hccl/hccl_types.h"
 
 #pragma GCC visibility push(default)

@@ -296,7 +296,8 @@ ACLNN(RainFusionAttention,
       const BlockSparseOptions options{blockShape, actualSeqLengthsOptional, actualSeqLengthsKvOptional, qInputLayout,
                                        kvInputLayout, numKeyValueHeads, maskType, scaleValue, kNoWindow, kNoWindow};
       const OptionalTensor blocks = listed_blocks(selectIdx, selectNumIdx, options);
-      attend({query, key, value, blocks, attenMaskOptional}, options, blockTableOptional, blockSize, 0, attentionOut,
+      // The size of a page says nothing without a block table.
+      attend({query, key, value, blocks, attenMaskOptional}, options, blockTableOptional, 0, 0, attentionOut,
              softmaxLseOptional))
 ACLNN(BSASelectBlockMask,
       (In, query)(In, key)(OptInts, blockShape)(OptInts, postBlockShape)(OptInts, actualSeqLengths)(

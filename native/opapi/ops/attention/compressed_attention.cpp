@@ -3,12 +3,13 @@
 // of compressed keys by an indexer. MlaKeys are values too. In float32, a sequence at a time.
 #include <limits>
 
+#include "opapi/ops/common/low_precision.h"
 #include "opapi/ops/common/precision.h"
 #include "opapi/ops/common/refusal.h"
+#include "opapi/ops/common/refused.h"
 
 namespace {
 
-constexpr const char* kOn950 = "it is of Ascend950 alone";
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 // Where the tokens of a sequence are in a tensor [B, S, N, D], [T, N, D] or [pages, page size, N, D].
@@ -16,8 +17,9 @@ struct TokenPlace {
   int64_t first, count;
 };
 
+// Callers leave them out as null or as empty tensors.
 struct TokenLengths {
-  const OptionalTensor &ends, &used;  // ends begin with 0
+  OptionalTensor ends, used;  // ends begin with 0
 };
 
 std::vector<int64_t> on_host(const at::Tensor& tensor) {
@@ -107,7 +109,7 @@ int64_t tokens_before(const OptionalTensor& residual, size_t i, int64_t keys, in
 struct IndexerInputs {
   const at::Tensor &query, &key, &weights;
   TokenLengths queries, keys;
-  const OptionalTensor &residual, &table;
+  OptionalTensor residual, table;
 };
 
 struct IndexerSettings {
@@ -156,8 +158,7 @@ void select_keys(const IndexerInputs& inputs, const IndexerSettings& settings, b
 // ---- attention
 
 struct MlaKeys {
-  const OptionalTensor& keys;
-  const OptionalTensor& table;
+  OptionalTensor keys, table;
   TokenLengths lengths;
 };
 
@@ -165,7 +166,7 @@ struct MlaInputs {
   const at::Tensor& query;
   TokenLengths queries;
   MlaKeys original, compressed;
-  const OptionalTensor &chosen, &residual, &sinks;
+  OptionalTensor chosen, residual, sinks;
 };
 
 struct MlaSettings {
@@ -259,14 +260,14 @@ ACLNN(LightningIndexerV2,
           OptIn, sequsedKOptional)(OptIn, cmpResidualKOptional)(OptIn, blockTableOptional)(
           OptIn, outputIdxOffsetOptional)(OptIn, metadataOptional)(Int, topk)(Int, maxSeqlenQ)(Text, layoutQ)(
           Text, layoutK)(Int, maskMode)(Int, cmpRatio)(Int, returnValue)(Out, sparseIndices)(OptOut, sparseValues),
-      refuse({{sequsedQOptional, "sequsedQ"}, {outputIdxOffsetOptional, "outputIdxOffset"}}, kOn950);
+      refuse({{sequsedQOptional, "sequsedQ"}, {outputIdxOffsetOptional, "outputIdxOffset"}}, kOfAscend950);
       select_keys({q,
                    k,
                    w,
-                   {cuSeqlensQOptional, kNone},
-                   {cuSeqlensKOptional, sequsedKOptional},
-                   cmpResidualKOptional,
-                   blockTableOptional},
+                   {given(cuSeqlensQOptional), kNone},
+                   {given(cuSeqlensKOptional), given(sequsedKOptional)},
+                   given(cmpResidualKOptional),
+                   given(blockTableOptional)},
                   {topk, maskMode, cmpRatio, layoutQ, layoutK}, returnValue != 0 && sparseValues.defined(),
                   sparseIndices, sparseValues))
 ACLNN(SparseFlashMla,
@@ -283,12 +284,16 @@ ACLNN(SparseFlashMla,
               {oriTopkLengthOptional, "oriTopkLength"},
               {cmpTopkLengthOptional, "cmpTopkLength"}});
       attend_compressed({q,
-                         {cuSeqlensQOptional, kNone},
-                         {oriKvOptional, oriBlockTableOptional, {cuSeqlensOriKvOptional, sequsedOriKvOptional}},
-                         {cmpKvOptional, cmpBlockTableOptional, {cuSeqlensCmpKvOptional, sequsedCmpKvOptional}},
-                         cmpSparseIndicesOptional,
-                         cmpResidualKvOptional,
-                         sinksOptional},
+                         {given(cuSeqlensQOptional), kNone},
+                         {given(oriKvOptional),
+                          given(oriBlockTableOptional),
+                          {given(cuSeqlensOriKvOptional), given(sequsedOriKvOptional)}},
+                         {given(cmpKvOptional),
+                          given(cmpBlockTableOptional),
+                          {given(cuSeqlensCmpKvOptional), given(sequsedCmpKvOptional)}},
+                         given(cmpSparseIndicesOptional),
+                         given(cmpResidualKvOptional),
+                         given(sinksOptional)},
                         {softmaxScale, cmpRatio, oriMaskMode, cmpMaskMode, oriWinLeft, oriWinRight, layoutQOptional,
                          layoutKvOptional},
                         returnSoftmaxLse&& softmaxLseOutOptional.defined(), attnOutOut, softmaxLseOutOptional))

@@ -21,7 +21,10 @@ std::vector<RowGroup> row_groups(const at::Tensor& list, int64_t rows, GroupList
   int64_t begin = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t expert = pairs ? number[2 * i] : i;
-    const int64_t size = pairs ? number[2 * i + 1] : kind == GroupList::kSizes ? number[i] : number[i] - begin;
+    const int64_t stated = pairs ? number[2 * i + 1] : kind == GroupList::kSizes ? number[i] : number[i] - begin;
+    // Ends say nothing once all rows have a group.
+    const bool is_behind = kind == GroupList::kEnds && begin == rows && number[i] >= 0;
+    const int64_t size = is_behind && stated < 0 ? 0 : stated;
     require(size >= 0 && size <= rows - begin && expert >= 0, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': group ",
             i, " is of expert ", expert, ", begins at row ", begin, " and has ", size, " rows, but there are ", rows);
     groups.push_back({begin, begin + size, expert});

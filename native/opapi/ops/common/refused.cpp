@@ -1,17 +1,12 @@
 // native/opapi/ops/common/refused.cpp
 // Functions that programs can link to, and that phase 1 refuses: nothing public says what they compute, or they are of
 // another chip.
-#include "opapi/opapi.h"
+#include "opapi/ops/common/refused.h"
 
 namespace {
 
-[[noreturn]] void refuse_function(const char* reason) {
-  fail(ACLNN_ERR_PARAM_INVALID, "this function is not available on the twin: ", reason);
-}
-
 constexpr const char* kCodes = "the form of its compressed numbers is not documented";
 constexpr const char* kResult = "the codes of its result are not documented";
-constexpr const char* kOfAscend950 = "it is of Ascend950 alone";
 constexpr const char* kSparse = "the order of its indices is not documented";
 constexpr const char* kExperimental = "it is experimental";
 constexpr const char* kWorkers = "workers of attention and of experts would have to reach each other's memory";

@@ -213,12 +213,13 @@ void dequant_rotate_store(const DequantOperands& operands, const Caches& caches,
 }  // namespace
 
 #define TABLE_IN \
-  (Index, positions)(In, queryIn)(In, keyIn)(In, cosSinCache)(Ints, mropeSection)(Int, headSize)(Bool, isNeoxStyle)
+  (Index, positions)(In, queryIn)(In, keyIn)(In, cosSinCache)(OptInts, mropeSection)(Int, headSize)(Bool, isNeoxStyle)
 ACLNN(RopeWithSinCosCache, TABLE_IN(Out, queryOut)(Out, keyOut),
-      embed_both(positions, queryIn, keyIn, cosSinCache, mropeSection, headSize, isNeoxStyle, 0, queryOut, keyOut))
+      embed_both(positions, queryIn, keyIn, cosSinCache, mropeSection.value_or(at::IntArrayRef()), headSize,
+                 isNeoxStyle, 0, queryOut, keyOut))
 ACLNN(RopeWithSinCosCacheV2, TABLE_IN(Int, cacheMode)(Out, queryOut)(Out, keyOut),
-      embed_both(positions, queryIn, keyIn, cosSinCache, mropeSection, headSize, isNeoxStyle, cacheMode, queryOut,
-                 keyOut))
+      embed_both(positions, queryIn, keyIn, cosSinCache, mropeSection.value_or(at::IntArrayRef()), headSize,
+                 isNeoxStyle, cacheMode, queryOut, keyOut))
 
 ACLNN(QkvRmsNormRopeCache,
       (In, qkv)(In, qGamma)(In, kGamma)(In, cos)(In, sin)(Index, index)(Ref, qOut)(Ref, kCache)(Ref, vCache)(

@@ -2,6 +2,8 @@
 // Products of groups of int8 rows, fused with what comes after them. The WeightNz siblings take a weight that is stored
 // in blocks; it arrives as the matrices that it is, or as its blocks. What no group covers in the output stays as it
 // was.
+#include <algorithm>
+
 #include "opapi/ops/common/refusal.h"
 #include "opapi/ops/matmul/grouped_matmul.h"
 
@@ -57,12 +59,14 @@ void for_each_group(const Factors& factors, const at::Tensor& list, int64_t list
   }
 }
 
-// The first half of the columns goes through SiLU and gates the second; the largest of each row becomes 127.
-void swiglu_quant(const Factors& factors, const at::Tensor& list, int64_t list_type, at::Tensor& out,
-                  at::Tensor& scale_out) {
+// The first half of the columns goes through SiLU and gates the second, times what smooths it; the largest of each row
+// becomes 127.
+void swiglu_quant(const Factors& factors, const OptionalTensor& smooth, const at::Tensor& list, int64_t list_type,
+                  at::Tensor& out, at::Tensor& scale_out) {
   for_each_group(factors, list, list_type, [&](const RowGroup& group, const at::Tensor& values) {
     const std::vector<at::Tensor> halves = values.chunk(2, 1);
-    const at::Tensor gated = at::silu(halves[0]).mul_(halves[1]);
+    at::Tensor gated = at::silu(halves[0]).mul_(halves[1]);
+    if (smooth) gated.mul_(smooth->select(0, group.expert));
     const at::Tensor scale = gated.abs().amax(1, /*keepdim=*/true) / 127;
     out.narrow(0, group.begin, group.rows()).copy_(to_int8(gated / scale.masked_fill(scale == 0, 1)));
     scale_out.narrow(0, group.begin, group.rows()).copy_(scale.squeeze(1));
@@ -73,29 +77,33 @@ void swiglu_quant(const Factors& factors, const at::Tensor& list, int64_t list_t
 void swiglu_quant(const Factors& factors, const OptionalTensor& offset, const at::Tensor& list, at::Tensor& out,
                   at::Tensor& scale_out) {
   refuse({{offset, "offset"}});
-  swiglu_quant(factors, list, 0, out, scale_out);
+  swiglu_quant(factors, kNone, list, 0, out, scale_out);
 }
 
-const at::Tensor& only(const List& list, const char* name) {
-  require(list.size() == 1 && list[0].defined(), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", list.size(),
-          " tensors; allowed: 1");
-  return list[0];
+// A list of one tensor for all experts, or of one for each.
+at::Tensor of_all_experts(const List& list, const char* name) {
+  require(!list.empty() && std::all_of(list.begin(), list.end(), [](const at::Tensor& one) { return one.defined(); }),
+          ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is empty or has a null; allowed: tensors");
+  return list.size() == 1 ? list[0] : at::stack(list);
 }
 
-OptionalTensor at_most_one(const List& list, const char* name) {
-  return list.empty() ? OptionalTensor() : OptionalTensor(only(list, name));
+OptionalTensor of_all_or_none(const List& list, const char* name) {
+  return list.empty() ? OptionalTensor() : OptionalTensor(of_all_experts(list, name));
 }
 
-// The second version: lists of one weight each.
+// The second version: lists of weights.
 void swiglu_quant(const at::Tensor& x, const List& weight, const List& weight_scale, const List& assist,
                   const OptionalTensor& bias, const at::Tensor& x_scale, const OptionalTensor& smooth,
                   const at::Tensor& list, int64_t quant_mode, int64_t list_type, at::Tensor& out,
                   at::Tensor& scale_out) {
-  refuse({{bias, "bias"}, {smooth, "smoothScale"}});
+  refuse({{bias, "bias"}});
+  require(!given(smooth) || smooth->dim() == 1 || smooth->dim() == 2, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'smoothScale' has the shape ", smooth ? smooth->sizes() : at::IntArrayRef(),
+          "; it must be [experts] or [experts, columns]");
   require(quant_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'quantMode' is ", quant_mode, "; allowed: 0 (by row)");
-  swiglu_quant({x, only(weight, "weight"), only(weight_scale, "weightScale"), at_most_one(assist, "weightAssistMatrix"),
-                kNone, x_scale},
-               list, list_type, out, scale_out);
+  const at::Tensor weights = of_all_experts(weight, "weight"), scales = of_all_experts(weight_scale, "weightScale");
+  const OptionalTensor added = of_all_or_none(assist, "weightAssistMatrix");
+  swiglu_quant({x, weights, scales, added, kNone, x_scale}, given(smooth), list, list_type, out, scale_out);
 }
 
 struct Combination {

@@ -249,7 +249,8 @@ def test_dequantized_input() -> None:
     agree(caches[0], cache)
 
 
-def test_table_as_a_c_program() -> None:
+@pytest.mark.parametrize("sections", [[0, 0, 0], None])
+def test_table_as_a_c_program(sections: list[int] | None) -> None:
     """The older form has no mode of the table."""
     tokens = normal(TOKENS, HEAD, dtype=torch.float32).to("npu")
     table, out = normal(POSITIONS, HEAD, dtype=torch.float32).to("npu"), torch.empty_like(tokens)
@@ -260,7 +261,7 @@ def test_table_as_a_c_program() -> None:
         tokens,
         tokens,
         table,
-        [0, 0, 0],
+        sections,
         HEAD,
         NEOX,
         out,

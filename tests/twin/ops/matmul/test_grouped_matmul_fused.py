@@ -69,6 +69,25 @@ def test_swiglu_quant(dtype: torch.dtype, form: int) -> None:
         nearly(first, expected)
 
 
+@pytest.mark.parametrize("smooth", [None, (4,), (4, 5)], ids=str)
+def test_swiglu_quant_with_a_tensor_for_each_expert(smooth: tuple[int, ...] | None) -> None:
+    x, weights = some((ROWS, 6), INT8, -128, 128), some((4, 6, 10), INT8, -128, 128)
+    scale, token = some((4, 10), torch.float32, 0, 1) / 3000, some((ROWS,), torch.float32, 0, 1)
+    factor = torch.ones(4, 1) if smooth is None else some(smooth, torch.float32, 1, 2).view(4, -1)
+    values = rows_of_experts(x, weights) * each_row(scale).double() * token[:, None]
+    left, right = values.float().chunk(2, 1)
+    gated = functional.silu(left) * right * each_row(factor)
+    largest = gated.abs().amax(1) / 127
+    out = [torch.zeros(ROWS, 5, dtype=INT8).to("npu"), torch.zeros(ROWS).to("npu")]
+    call(
+        "aclnnGroupedMatmulSwigluQuantV2",
+        *(x.to("npu"), [one.to("npu") for one in weights], [one.to("npu") for one in scale]),
+        *(None, None, token.to("npu"), None if smooth is None else factor.view(smooth).to("npu")),
+        *(group_list(0).to("npu"), 0, 0, 0, 0, None, *out),
+    )
+    nearly(tuple(out), ((gated / largest[:, None]).round().to(INT8), largest))
+
+
 @pytest.mark.parametrize("blocks", [None, 2])
 def test_swiglu_quant_of_four_bits(blocks: int | None) -> None:
     x, weights = some((ROWS, 16), INT8, -128, 128), some((4, 16, 16), INT8, -8, 8)
