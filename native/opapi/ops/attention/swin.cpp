@@ -1,6 +1,8 @@
 // native/opapi/ops/attention/swin.cpp
 // Attention within windows of an image (Swin transformer), with bytes between the steps: queries, keys and values from
 // a layer's input, and the attention itself. Products of bytes are exact, what scales them is computed in float32.
+#include <ATen/ops/layer_norm.h>
+
 #include "opapi/ops/common/deq_scale.h"
 #include "opapi/ops/common/low_precision.h"
 #include "opapi/ops/common/refusal.h"
