@@ -1,6 +1,6 @@
 """How many faults `opwright check` finds: mutants of examples, templates and emitted sources.
 
-    python benchmarks/check_mutants.py [--limit N --seed S] [--jobs N] [--target TEXT] [--list]
+    python benchmarks/check_mutants.py [--limit N --seed S] [--jobs N] [--target TEXT] [--again]
 
 Each mutant changes one place of what implements an operator: a reference, a kernel, a rule that
 the emitted code has, a formula of the backward, a converter, C++. The declaration stays. The whole
@@ -47,6 +47,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--jobs", type=int, default=1, help="servers at a time")
     parser.add_argument("--log", type=Path, default=LOG, help=f"the results (default: {LOG})")
+    parser.add_argument("--again", action="store_true", help="run only survivors, not equivalent")
     parser.add_argument("--list", action="store_true", help="print how many there are, run nothing")
     parser.add_argument("--report", action="store_true", help="print the log, run nothing")
     options = parser.parse_args()
@@ -56,7 +57,7 @@ def main() -> None:
         return
     log = Log(options.log)
     if not options.report:
-        for target, mutants in chosen:
+        for target, mutants in keep_survivors(chosen, log) if options.again else chosen:
             run_target(target, mutants, log, jobs=options.jobs)
     wanted = {
         (target.name, each.identity(target.file, target.source))
@@ -84,6 +85,31 @@ def choose(
     for target, each in pairs:
         found.setdefault(target.name, (target, []))[1].append(each)
     return list(found.values())
+
+
+def keep_survivors(
+    chosen: Iterable[tuple[Target, list[Mutant]]], log: Log
+) -> list[tuple[Target, list[Mutant]]]:
+    """Return the mutants that survived and are not explained as equivalent; the log forgets them.
+
+    Its file keeps the old results until new ones follow them.
+    """
+    explanations = read_explanations(EXPLANATIONS)
+    found = []
+    for target, mutants in chosen:
+        kept = []
+        for each in mutants:
+            result = log.results.get((target.name, each.identity(target.file, target.source)))
+            if result is None or result.verdict != "survived":
+                continue
+            explanation = explain(result, explanations)
+            if explanation is None or not explanation.is_equivalent:
+                kept.append(each)
+        found.append((target, kept))
+    for target, mutants in found:
+        for each in mutants:
+            log.results.pop((target.name, each.identity(target.file, target.source)), None)
+    return found
 
 
 def print_counts(chosen: Sequence[tuple[Target, list[Mutant]]]) -> None:

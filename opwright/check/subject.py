@@ -47,6 +47,10 @@ class Subject:
         nothing but its schema can be expected.
     is_foreign
         Whether another library registered it: the live tier did not.
+    is_specified
+        Whether the declaration is the one that the library was made from or written for, and no
+        description of what exists already (`OperatorSet(..., existing=True)`). What it refuses,
+        the library has to refuse.
     """
 
     namespace: str
@@ -54,6 +58,7 @@ class Subject:
     facts: OperatorFacts | None = None
     of_set: SetFacts | None = None
     is_foreign: bool = False
+    is_specified: bool = True
 
     @property
     def name(self) -> str:

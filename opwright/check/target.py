@@ -276,6 +276,7 @@ def subjects_of_description(ops: OperatorSet) -> Iterator[Subject]:
             facts=each,
             of_set=facts,
             is_foreign=True,
+            is_specified=not ops.existing,
         )
         if subject.name not in there:
             raise NoOperatorsError(
@@ -326,6 +327,7 @@ def bare_subject(namespace: str, name: str) -> Subject | tuple[str, str]:
         namespace=namespace,
         operator=Operator(schema=schema, place=place, tags=tags),
         is_foreign=True,
+        is_specified=False,
     )
 
 

@@ -8,7 +8,8 @@ or its value is lost in graphs alone. A call that leaves an argument out leaves 
 converter's default, which is the schema's, or None. Each node that it makes with `custom_op` or
 `ge_op` has a type that is known, with the inputs, attributes, outputs and attribute types of its
 prototype (REG_OP), as far as they are literals. What a converter computes is compared when a graph
-is compiled.
+is compiled. Graphs may have another operator in place of one that writes; then its converter is
+read.
 
 A derived converter is made of schema and prototype; the row then looks whether there is one.
 """
@@ -17,11 +18,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
 from opwright.aclnn.prototype import PrototypeError
 from opwright.check.finding import Kind
+from opwright.check.observe.graph_forms import find_graph_forms
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
 from opwright.errors import sort_nearest_first
@@ -30,12 +33,14 @@ from opwright.graph_engine.prototypes import cann
 from opwright.internals.bytecode import find_read_names
 from opwright.internals.modules import GE_CONVERTER
 from opwright.kit.declare.schema import Base
+from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.derive.functional import graph_form, has_graph_form
 from opwright.kit.emit.options import EmitOptions
 from opwright.kit.emit.python.converter_checks import check_node, check_parameters, node_calls
 from opwright.kit.emit.python.converters import emit_converters
 from opwright.kit.emit.python.errors import ConverterNodeError, ConverterParametersError
-from opwright.kit.live import dispatcher
+from opwright.kit.live import arrival, dispatcher
+from opwright.kit.live.converters import TORCHAIR
 from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
@@ -87,8 +92,12 @@ ALLOCATION = {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base
 def run(context: RowContext) -> None:
     """Read the converter."""
     subject = context.subject
+    if subject.is_foreign and arrival.is_awaited(TORCHAIR):
+        importlib.import_module(TORCHAIR)  # converters that a declaration has are registered then
     examine_packet(context)
-    function = converter_of(subject)
+    function, form = converter_of(subject), subject.overload
+    if function is None and subject.is_foreign:
+        function, form = find_converter_in_graph(context)
     if function is None:
         if context.findings:
             return
@@ -96,9 +105,9 @@ def run(context: RowContext) -> None:
         return
     context.calls += 1  # it is read, not called
     context.details["converter"] = text_of(function)
-    examine_parameters(context, function)
-    examine_defaults(context, function)
-    examine_use(context, function)
+    examine_parameters(context, function, form)
+    examine_defaults(context, function, form)
+    examine_use(context, function, form)
     examine_nodes(context, function)
 
 
@@ -109,6 +118,15 @@ def converter_of(subject: Subject) -> Callable[..., object] | None:
     if subject.facts is not None and not subject.is_foreign:
         return None  # what is registered is derived
     return find_registered(subject.overload)
+
+
+def find_converter_in_graph(context: RowContext) -> tuple[Callable[..., object] | None, Any]:
+    """Return the converter of the operator that graphs have in place of this one, and that one."""
+    for form in find_graph_forms(context):
+        function = find_registered(form)
+        if function is not None:
+            return function, form
+    return None, context.subject.overload
 
 
 def find_registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
@@ -183,9 +201,17 @@ def text_of(function: Callable[..., object]) -> str:
         return getattr(function, "__name__", repr(function))
 
 
-def examine_parameters(context: RowContext, function: Callable[..., object]) -> None:
-    """Compare the parameters with the schema."""
+def examine_parameters(
+    context: RowContext,
+    function: Callable[..., object],
+    form: Any,  # noqa: ANN401 - torch.ops has no types
+) -> None:
+    """Compare the parameters with the schema of the operator that graphs have."""
     facts = context.subject.facts
+    if form is not context.subject.overload:
+        text = str(form._schema).partition("::")[2]  # noqa: SLF001 - it has no public name
+        examine_signature(context, function, parse_schema(text, where=context.subject.where))
+        return
     if facts is None:
         examine_signature(context, function, context.subject.schema)
         return
@@ -221,10 +247,14 @@ def examine_signature(context: RowContext, function: Callable[..., object], sche
         context.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
 
 
-def examine_defaults(context: RowContext, function: Callable[..., object]) -> None:
+def examine_defaults(
+    context: RowContext,
+    function: Callable[..., object],
+    form: Any,  # noqa: ANN401 - torch.ops has no types
+) -> None:
     """Compare the defaults of the parameters with those of the schema."""
     parameters = inspect.signature(function).parameters
-    for argument in context.subject.overload._schema.arguments:  # noqa: SLF001 - it has no public name
+    for argument in form._schema.arguments:  # noqa: SLF001 - it has no public name
         parameter = parameters.get(argument.name)
         if parameter is None or not argument.has_default_value():
             continue
@@ -249,7 +279,11 @@ def is_same_default(given: object, expected: object) -> bool:
     return list(numbers) == expected
 
 
-def examine_use(context: RowContext, function: Callable[..., object]) -> None:
+def examine_use(
+    context: RowContext,
+    function: Callable[..., object],
+    form: Any,  # noqa: ANN401 - torch.ops has no types
+) -> None:
     """Look for parameters that the function never reads."""
     code = getattr(function, "__code__", None)
     if code is None or "locals" in code.co_names:
@@ -257,10 +291,11 @@ def examine_use(context: RowContext, function: Callable[..., object]) -> None:
     read = {*code.co_cellvars, *find_read_names(code)}
     count = code.co_argcount + code.co_kwonlyargcount
     parameters = set(code.co_varnames[:count])
-    for argument in context.subject.schema.arguments:
-        if argument.type.base in ALLOCATION or argument.name not in parameters:
+    names = [each.name for each in form._schema.arguments]  # noqa: SLF001 - it has no public name
+    for argument, name in zip(context.subject.schema.arguments, names, strict=True):
+        if argument.type.base in ALLOCATION or name not in parameters:
             continue
-        if argument.name in read:
+        if name in read:
             continue
         context.report(
             IGNORED,

@@ -1,4 +1,4 @@
-"""Samples whose attributes differ from their defaults and from each other, or are false.
+"""Samples whose attributes differ from their defaults and from each other, or are flags.
 
 A kernel or converter that swaps or drops one of them gives another result.
 """
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from opwright.check.samples.choice import Asked
     from opwright.kit.declare.schema import Argument
 
-__all__ = ["distinct", "falsy"]
+__all__ = ["distinct", "falsy", "single_flags"]
 
 PREFIX = "value "
 PRESENCE = "presence "
 NUMBERS = (Base.INT, Base.SYMINT, Base.FLOAT, Base.SYMFLOAT, Base.BOOL, Base.SYMBOOL, Base.SCALAR)
 MOST_TRIES = 5  # of one attribute
+MOST_FLAGS = 4  # that are set alone
 
 
 def distinct(root: Solution, accepts: Callable[[Solution], bool]) -> Solution | None:
@@ -118,3 +119,22 @@ def choose_falsy(argument: Argument) -> dict[str, object]:
         return presence | {f"length {argument.name}": 0} if is_free else {}
     value = next((each for each in USUAL.get(kind.base, ()) if not each), None)
     return {} if value is None else presence | {PREFIX + argument.name: value}
+
+
+def single_flags(root: Solution, accepts: Callable[[Solution], bool]) -> Iterator[Solution]:
+    """Yield solutions in which one flag is set and the others are not, for the first few flags.
+
+    Flags are bool attributes and the elements of masks. As long as all of them are equal, one may
+    stand for another.
+    """
+    tried = replace(root.problem, is_tried=root.problem.is_foreign)
+    whole = find(tried, {}, root.taken)
+    if whole is None:
+        return
+    flags = [each.name for each in attributes(whole) if isinstance(each.taken, bool)]
+    if len(flags) < 2:  # noqa: PLR2004 - one has no other
+        return
+    for flag in flags[:MOST_FLAGS]:
+        changed = find(tried, {name: name == flag for name in flags}, whole.taken)
+        if changed is not None and changed.sample != root.sample and accepts(changed):
+            yield changed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.check.samples.accept import refusal
 from opwright.check.samples.aspects import ALL
 from opwright.check.samples.corners import corners
-from opwright.check.samples.distinct import distinct, falsy
+from opwright.check.samples.distinct import distinct, falsy, single_flags
 from opwright.check.samples.drawn import draw, solutions
 from opwright.check.samples.gaps import is_gap
 from opwright.check.samples.guess import guesses, kinds_of
@@ -173,6 +173,12 @@ class Samples:
         """The first base with attributes that are false where their defaults are not."""
         found = falsy(self.roots[0], self.accepts) if self.roots else None
         return [] if found is None else [found]
+
+    @cached_property
+    def flags(self) -> list[Solution]:
+        """The first base, with distinct attributes where it can be, and one flag set at a time."""
+        bases = self.distinct or self.roots[:1]
+        return [each for base in bases for each in single_flags(base, self.accepts)]
 
     @cached_property
     def empty(self) -> list[Sample]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__all__ = ["NAME", "Arrival", "is_imported"]
+__all__ = ["NAME", "Arrival", "is_awaited", "is_imported"]
 
 NAME = "torch_npu"
 
@@ -22,6 +22,11 @@ def is_imported(name: str = NAME) -> bool:
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return module is not None and not getattr(spec, "_initializing", False)
+
+
+def is_awaited(name: str) -> bool:
+    """Return whether something is to be done after the import of a module."""
+    return any(isinstance(each, Arrival) and each.awaited == name for each in sys.meta_path)
 
 
 class Arrival(MetaPathFinder):

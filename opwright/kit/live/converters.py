@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import SetFacts
     from opwright.kit.live.registration import Registrations
 
-__all__ = ["register_converters"]
+__all__ = ["TORCHAIR", "register_converters"]
 
 TORCHAIR = "torch_npu.dynamo.torchair"
 

@@ -20,6 +20,7 @@ BROKEN = {
     "converts_wrongly": "compiled/differs",
     "converts_exchanged": "compiled/differs",
     "drops_zero": "compiled/differs",
+    "exchanges_flags": "compiled/differs",
     "saves_by_type": "compiled/gradient-differs",
 }
 
@@ -227,6 +228,41 @@ def without_zero(x, alpha=1.0, beta=0.0):
 )
 def drops_zero(x, alpha=1.0, beta=0.0):
     return x * alpha + beta
+
+
+# Two flags, set each: exchanged they are the same as long as both are equal.
+
+
+def exchanged_flags(x, twice=False, negated=False):
+    from torchair.ge import attr, custom_op
+
+    attrs = {"twice": attr.Bool(negated), "negated": attr.Bool(twice)}
+    return custom_op("ExchangesFlags", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+
+@declared.operator(
+    "exchanges_flags(Tensor x, bool twice=False, bool negated=False) -> Tensor",
+    samples=ONE,
+    converter=exchanged_flags,
+)
+def exchanges_flags(x, twice=False, negated=False):
+    return x * (2 if twice else 1) * (-1 if negated else 1)
+
+
+def flags_in_order(x, twice=False, negated=False):
+    from torchair.ge import attr, custom_op
+
+    attrs = {"twice": attr.Bool(twice), "negated": attr.Bool(negated)}
+    return custom_op("KeepsFlags", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+
+@declared.operator(
+    "keeps_flags(Tensor x, bool twice=False, bool negated=False) -> Tensor",
+    samples=ONE,
+    converter=flags_in_order,
+)
+def keeps_flags(x, twice=False, negated=False):
+    return x * (2 if twice else 1) * (-1 if negated else 1)
 
 
 # Its kernel is known by a C signature, which has no defaults: graphs have those of the schema.

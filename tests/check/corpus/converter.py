@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 
 import torch
+from torch._subclasses.functional_tensor import FunctionalTensorMode
+from torch.library import register_torch_dispatch
 
 import opwright as ow
 
@@ -17,6 +19,7 @@ BROKEN = {
     "float_for_int": "converter/node",
     "no_such_type": "converter/unknown-type",
     "for_the_packet": "converter/never-called",
+    "forgets_factor_": "converter/argument-ignored",  # of the operator that graphs have for it
 }
 
 # Its converters add GE types that nothing computes: they are read, not run.
@@ -181,6 +184,47 @@ def _(x, y=None, factor=2.0):
     return custom_op(
         "CorpusScale", inputs={"x": x, "y": y}, outputs=["z"], attrs={"factor": attr.Float(factor)}
     )
+
+
+# Operators that write: graphs have others in their place, which return nothing.
+
+
+def write(x, factor=2.0):
+    x.mul_(factor)
+
+
+def written(name, converter):
+    """Define an operator that writes and returns x, and the one that has the converter."""
+    form = f"{name}write"
+    for each, result in ((name, "Tensor(a!)"), (form, "()")):
+        library.define(f"{each}(Tensor(a!) x, float factor=2.0) -> {result}")
+    library.impl(name, lambda x, factor=2.0: x.mul_(factor), "PrivateUse1")
+    library.impl(form, write, "PrivateUse1")
+    library.impl(name, lambda x, factor=2.0: x, "Meta")
+    library.impl(form, lambda x, factor=2.0: None, "Meta")
+
+    def functionalize(mode, operator, types, args=(), kwargs=None):
+        with mode:
+            getattr(torch.ops.corpus_converter_lib, form)(*args, **(kwargs or {}))
+        return args[0]
+
+    register_torch_dispatch(
+        f"corpus_converter_lib::{name}", FunctionalTensorMode, functionalize, lib=library
+    )
+    getattr(torch.ops.corpus_converter_lib, form).default._ge_converter = converter
+    foreign.operator(
+        f"{name}(Tensor(a!) x, float factor=2.0) -> Tensor(a!)", dtypes="float32", samples=ONE
+    )(lambda x, factor=2.0: x.mul_(factor))
+
+
+NODE = "Corpus" + "ScaleWrite"
+written("forgets_factor_", lambda x, factor=2.0: custom_op(NODE, inputs={"x": x}, outputs=["x"]))
+written(
+    "keeps_factor_",
+    lambda x, factor=2.0: custom_op(
+        NODE, inputs={"x": x}, outputs=["x"], attrs={"factor": attr.Float(factor)}
+    ),
+)
 
 
 ops = ow.OperatorSet("corpus_converter")

@@ -42,6 +42,9 @@ OPERATORS = {
     "scaled(Tensor x, float? scale=2.0, float? shift=None) -> Tensor": (
         lambda x, scale=2.0, shift=None: x * (scale or 1) + (shift or 0)
     ),
+    "masked(Tensor x, bool[3] mask, bool negated=False) -> Tensor": (
+        lambda x, mask, negated=False: x * sum(mask) * (-1 if negated else 1)
+    ),
     "never(Tensor x) -> Tensor": lambda x: x.view(7, 11, 13),
     "stream(Tensor x, Generator g) -> Tensor": lambda x, _: x,
 }
@@ -88,6 +91,18 @@ def test_a_number_that_may_be_none_has_its_default_and_none_and_other_values() -
     assert values["shift"] is not None
     (falsy,) = found.falsy
     assert dict(falsy.sample.values)["scale"] == 0.0
+
+
+def test_each_flag_is_set_alone() -> None:
+    masked = samples("masked")
+    found = [dict(each.sample.values) for each in (*masked.flags, *masked.distinct)]
+    assert [(each["mask"], each.get("negated", False)) for each in found] == [
+        ((True, False, False), False),
+        ((False, True, False), False),
+        ((False, False, True), False),
+        ((False, False, False), True),
+    ]
+    assert samples("scaled").flags == []
 
 
 def test_an_index_is_one_of_whole_numbers() -> None:

@@ -12,7 +12,8 @@ an operator that writes, the function also writes a copy that it made itself and
 | `max-autotune`, … | TorchAir: converters make a graph of the graph engine, which runs it |
 
 Column `max-autotune` has a graph with attributes that are 0, False or "" where their defaults are
-not, too: a converter that asks `if scale:` drops them.
+not, too: a converter that asks `if scale:` drops them. Of several flags, or a mask, each is set
+alone: a converter that takes one for another passes the same values as long as all are equal.
 
 Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
 sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a
@@ -160,7 +161,7 @@ def run_row(context: RowContext) -> None:
         alone = [each.sample for each in context.samples.distinct]
         samples = [each for each in samples if each not in alone] + strided
     if context.column == "max-autotune":  # here alone a converter passes the attributes
-        samples += [each.sample for each in context.samples.falsy]
+        samples += [each.sample for each in (*context.samples.falsy, *context.samples.flags)]
     reasons = [why_no_graph(context, each) for each in samples]
     possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
     if not possible:

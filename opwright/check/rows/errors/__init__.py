@@ -14,6 +14,10 @@ good arguments works as before.
 Of an operator that nobody describes only this is asked: None for a tensor that is not optional
 does not give a result, and an attribute or a length of a list that the library's kernel for the CPU
 refuses does not, either. It may take other dtypes and ranks than that.
+
+An operator that a set with `existing=True` describes may accept what the description refuses, if it
+computes what the reference does; its Meta may accept it in any case. A declaration without
+`existing=True` says what a library that was made from it, or written for it, has to refuse.
 """
 
 from __future__ import annotations
@@ -238,18 +242,18 @@ def is_right_all_the_same(
 ) -> bool:
     """Return whether results are right although the arguments need not be accepted.
 
-    A kernel may read a tensor from host memory, or not need it for these attributes; an operator of
-    another library may take more than its description says.
+    A kernel may read a tensor from host memory, or not need it for these attributes; an operator
+    that existed before its description may take more than that says.
     """
     subject = context.subject
-    lenient = subject.is_foreign or bad.only is not None or bad.is_none
+    lenient = not subject.is_specified or bad.only is not None or bad.is_none
     if not lenient or bad.match is not None:
         return False
     is_unknown = subject.operator.reference is None and not is_judged_by_cpu(subject, bad)
     if is_unknown or subject.is_seeded:
         return True
-    if subject.is_foreign and device == "meta":
-        return True  # its Meta need not know what only our description says
+    if not subject.is_specified and device == "meta":
+        return True  # its Meta need not know what only a description says
     got = flat(subject.computed(returned, values))
     givens = [bad.change(context.arguments(sample, "cpu"))]
     if bad.only is not None or bad.is_none:
