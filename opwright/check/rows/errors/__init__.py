@@ -1,9 +1,10 @@
 """Arguments that the operator must refuse are refused alike by NPU kernel, CPU kernel and Meta.
 
 The declared error samples, and others that are derived: a sample is changed in one place (another
-dtype, an axis more or less, another size, a number or word outside of what `requires` allows, a
-list of another length, None for a tensor that is not optional, a tensor on another device), and
-where the declared rules do not allow what comes out, the operator must not either.
+dtype, for one tensor and for all that share it, an axis more or less, another size, a number or
+word outside of what `requires` allows, a list of another length, None for a tensor that is not
+optional, a tensor on another device), and where the declared rules do not allow what comes out, the
+operator must not either.
 
 Each refusal is an exception of a kind that callers expect (ValueError, TypeError, RuntimeError,
 IndexError, NotImplementedError) whose text says what is wrong: it names an argument, a dtype, a

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.tensors import replace_tensors, tensor_arguments, tensors_by_place
+from opwright.kit.declare.rules import dtype_source
 from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from opwright.check.subject import Subject
     from opwright.kit.declare.sample import Sample
@@ -80,6 +81,8 @@ def changes(subject: Subject, values: Values) -> Iterator[Bad]:
                 (f"values[{name!r}] = None",),
                 is_none=True,
             )
+    for together in find_equal_dtypes(subject, names):
+        yield from dtype_changes(*together)
     for name in names:
         yield from dtype_changes(name)
     for name in names:
@@ -106,15 +109,21 @@ def changes(subject: Subject, values: Values) -> Iterator[Bad]:
                 )
 
 
-def dtype_changes(name: str) -> Iterator[Bad]:
-    """Yield changes of a tensor's dtype."""
+def find_equal_dtypes(subject: Subject, names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the tensors that are declared to have one dtype: a change of one breaks that rule."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(dtype_source(subject.operator.dtypes, name), []).append(name)
+    yield from (each for each in groups.values() if len(each) > 1)
+
+
+def dtype_changes(*names: str) -> Iterator[Bad]:
+    """Yield changes of the dtype of tensors."""
     for dtype in (torch.int32, torch.float32, torch.bool, torch.complex64):
         yield Bad(
-            f"{name!r} of {dtype}",
-            lambda values, name=name, dtype=dtype: replace_tensors(
-                values, [name], lambda _, t: t.to(dtype)
-            ),  # type: ignore[misc]
-            (f"values[{name!r}] = values[{name!r}].to({dtype})",),
+            f"{' and '.join(map(repr, names))} of {dtype}",
+            lambda values, dtype=dtype: replace_tensors(values, names, lambda _, t: t.to(dtype)),  # type: ignore[misc]
+            tuple(f"values[{name!r}] = values[{name!r}].to({dtype})" for name in names),
         )
 
 
