@@ -13,6 +13,7 @@ from opwright.graph_engine.table import kernel
 aten = torch.ops.aten
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+EVERYTHING = [True, True, True]
 
 
 def group_norm(
@@ -36,6 +37,18 @@ def refuse_inference(*, is_training: bool) -> None:
     if not is_training:
         message = "is_training = False is not available"
         raise NotImplementedError(message)
+
+
+def drop_unrequired(gradients: Three, required: tuple[bool, bool, bool]) -> Three:
+    """Return the gradients, with NaN in those that a node does not ask for.
+
+    Their memory holds anything on an NPU: whoever reads one has to notice.
+    """
+    pairs = zip(gradients, required, strict=True)
+    dx, dgamma, dbeta = (
+        each if is_asked else torch.full_like(each, torch.nan) for each, is_asked in pairs
+    )
+    return dx, dgamma, dbeta
 
 
 @kernel("GroupNormV2", source="ops-nn:norm/group_norm_v2/op_graph/group_norm_v2_proto.h")
@@ -125,7 +138,7 @@ def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
     dbeta_is_require: bool = True,
 ) -> Three:
     """Gradients of GroupNormSwish: z s(kz) has the slope s + kz s (1 - s)."""
-    del data_format, dgamma_is_require, dbeta_is_require
+    del data_format
     count, width = x.shape[:2]
     by_group = widen(x).reshape(count, num_groups, -1)
     plain = (by_group - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
@@ -135,13 +148,10 @@ def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
     slope = gate * (1 + swish_scale * z * (1 - gate))
     size = x[0, 0].numel() if x.numel() else 0
     given = (dy * slope).to(x.dtype).contiguous()
-    everything = [True, True, True]
-    return cast(
-        "Three",
-        aten.native_group_norm_backward(
-            given, x.contiguous(), mean, rstd, gamma, count, width, size, num_groups, everything
-        ),
+    gradients = aten.native_group_norm_backward(
+        given, x.contiguous(), mean, rstd, gamma, count, width, size, num_groups, EVERYTHING
     )
+    return drop_unrequired(gradients, (True, dgamma_is_require, dbeta_is_require))
 
 
 @kernel("GroupNormGrad", source="ops-nn:norm/group_norm_grad/op_graph/group_norm_grad_proto.h")
@@ -159,13 +169,10 @@ def group_norm_grad(
     dbeta_is_require: bool = True,
 ) -> Three:
     """Gradients of GroupNorm."""
-    del data_format, dx_is_require, dgamma_is_require, dbeta_is_require
+    del data_format
     count, width = x.shape[:2]
     size = x[0, 0].numel() if x.numel() else 0
-    everything = [True, True, True]
-    return cast(
-        "Three",
-        aten.native_group_norm_backward(
-            dy, x, mean, rstd, gamma, count, width, size, num_groups, everything
-        ),
+    gradients = aten.native_group_norm_backward(
+        dy, x, mean, rstd, gamma, count, width, size, num_groups, EVERYTHING
     )
+    return drop_unrequired(gradients, (dx_is_require, dgamma_is_require, dbeta_is_require))
