@@ -7,7 +7,8 @@ differences do not agree on a derivative (a kink, a step), nothing is said; a fa
 several points near by, and be larger than what rounding leaves of terms that cancel. It also has to
 be larger than a share of the terms: 0.01 % where the operator takes double, else 0.2 % in single
 precision, 3 % in float16, 10 % in bfloat16; so allow double where you can. Second derivatives are
-right, or an error says that there are none.
+right, or an error says that there are none. A gradient where an argument is zero is a number, if
+the differences agree on a derivative there.
 
 Column `npu`: the gradients on the NPU are compared with those of the CPU operator in double and in
 the same dtype, those of another library's operator with differences of its reference. Then:

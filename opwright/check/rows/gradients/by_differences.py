@@ -13,10 +13,9 @@ from opwright.check.observe.differentiated import (
     jittered,
     random_like,
     reference_slope,
-    widen,
 )
-from opwright.check.observe.tensors import copy_arguments
 from opwright.check.row_context import EagerCallError
+from opwright.check.rows.gradients.at_zero import examine_zero
 from opwright.check.rows.gradients.calls import (
     Fault,
     UnjudgedError,
@@ -25,6 +24,7 @@ from opwright.check.rows.gradients.calls import (
     finding_of,
     has_autograd,
     pass_on_refusal,
+    reference_values,
 )
 from opwright.check.rows.gradients.kinds import RAISES, SILENT, WRONG
 from opwright.check.rows.gradients.precision import norm, of_terms, rounding, value_noise
@@ -48,7 +48,11 @@ POINTS = 3
 def examine_reference(context: RowContext, sample: Sample) -> Finding | None:
     """Compare the gradients of the CPU operator with differences of the reference."""
     values = best_precision(context, sample)
-    return confirm(context, sample, values, "cpu") or examine_second(context, sample, values)
+    return (
+        confirm(context, sample, values, "cpu")
+        or examine_zero(context, sample, values)
+        or examine_second(context, sample, values)
+    )
 
 
 def confirm(context: RowContext, sample: Sample, values: Values, device: str) -> Finding | None:
@@ -99,17 +103,6 @@ def check_directional(
         raise UnjudgedError(message)
     wide = reference_values(subject, values)
     yield from compare(subject, wide, call.results, grads_of, grads)
-
-
-def reference_values(subject: Subject, values: Values) -> Values:
-    """Return arguments for the reference: in double, if it takes that."""
-    wide = widen(values)
-    try:
-        with torch.no_grad():
-            subject.expected(copy_arguments(wide))
-    except Exception:  # noqa: BLE001 - user code
-        return values
-    return wide
 
 
 def compare(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from opwright.check.observe.differentiated import (
     call_with_grad,
     cotangents,
@@ -37,6 +39,7 @@ __all__ = [
     "finding_of",
     "has_autograd",
     "pass_on_refusal",
+    "reference_values",
     "script",
 ]
 
@@ -127,6 +130,17 @@ def pass_on_refusal(subject: Subject, error: Exception) -> None:
     if not declared and isinstance(error, NotDifferentiableError):
         message = "it is made of operators without a backward, and the error says so"
         raise UnjudgedError(message) from error
+
+
+def reference_values(subject: Subject, values: Values) -> Values:
+    """Return arguments for the reference: in double, if it takes that."""
+    wide = widen(values)
+    try:
+        with torch.no_grad():
+            subject.expected(copy_arguments(wide))
+    except Exception:  # noqa: BLE001 - user code
+        return values
+    return wide
 
 
 def finding_of(
