@@ -93,7 +93,7 @@ def describe_again(order: Order) -> str:
     """Return how to run an order again."""
     if order.seed is not None:
         return f"--order=explore:{order.seed},1"
-    return "--order=replay:FILE with the file of --repro, which has the first of these"
+    return f"--order=replay:FILE, with these lines in the file: {'; '.join(order.holds)}"
 
 
 def write_repro(

@@ -25,6 +25,7 @@ BROKEN = {
     "forgets_second": "gradients/second-derivative",
     "keeps_a_graph": "gradients/graph-kept",
     "forgets_dirty_": "gradients/leaf-written",
+    "nan_at_zero": "gradients/wrong-gradient",
 }
 
 ops = ow.OperatorSet("corpus_gradients")
@@ -64,6 +65,16 @@ def forgets_to_sum(x, row):
 @forgets_to_sum.backward(saves=("x", "row"))
 def _(grad, x, row):
     return grad * row, (grad * x)[:1].sum(0)
+
+
+@ops.operator("nan_at_zero(Tensor x) -> Tensor", samples=ONE)
+def nan_at_zero(x):
+    return torch.where(x == 0, 1.0, torch.sin(x) / x)
+
+
+@nan_at_zero.backward(saves=("x",))
+def _(grad, x):
+    return grad * (torch.cos(x) * x - torch.sin(x)) / x.square()
 
 
 @ops.operator(
@@ -116,6 +127,27 @@ def _(grad_a, grad_b, x):
 
 
 # Sound, declared.
+
+
+@ops.operator("zero_at_zero(Tensor x) -> Tensor", samples=ONE)
+def zero_at_zero(x):
+    return torch.where(x == 0, 1.0, torch.sin(x) / x)
+
+
+@zero_at_zero.backward(saves=("x",))
+def _(grad, x):
+    slope = (torch.cos(x) * x - torch.sin(x)) / x.square()
+    return grad * torch.where(x == 0, 0.0, slope)
+
+
+@ops.operator("nan_at_a_kink(Tensor x) -> Tensor", samples=ONE)
+def nan_at_a_kink(x):
+    return x.abs()
+
+
+@nan_at_a_kink.backward(saves=("x",))
+def _(grad, x):
+    return grad * x / x.abs()
 
 
 @ops.operator(
