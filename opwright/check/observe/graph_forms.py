@@ -13,6 +13,7 @@ from functorch.compile import aot_function, make_boxed_func  # type: ignore[impo
 
 from opwright.check.observe.comparing import programs, run
 from opwright.check.observe.watch import silence_torch
+from opwright.internals.dispatcher import OpOverload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def operators_of(graph: torch.fx.GraphModule) -> Iterator[Any]:
     """Yield the operators of a graph, those that functionalization wraps as well."""
     for node in graph.graph.nodes:
         for each in (node.target, *node.args):
-            if isinstance(each, torch._ops.OpOverload):  # noqa: SLF001 - it has no public name
+            if isinstance(each, OpOverload):
                 yield each
 
 

@@ -14,7 +14,7 @@ PREFIXES = ("torch.ops.aten.", "torch.")
 
 @functools.cache
 def read_aten_functions() -> frozenset[str]:
-    """Return the names, those of torch 2.13.
+    """Return the names, those of the torch that tools/aten_functions.py has read.
 
     >>> "cos" in read_aten_functions(), "coss" in read_aten_functions()
     (True, False)

@@ -279,7 +279,7 @@ def read_dtypes(
     >>> read_dtypes("float16 float32", ["x"], where="example")
     DtypeSet(names=('float16', 'float32'))
     >>> read_dtypes("dtype or x", ["x", "dtype"], where="example")
-    DtypeArgument(name='dtype', otherwise=SameDtype(tensor='x'))
+    DtypeArgument(name='dtype', otherwise=SameDtype(tensor='x', each=False))
     """
     if isinstance(value, DtypeSet | SameDtype | Promoted | DtypeArgument | Cpp):
         return value
