@@ -73,6 +73,7 @@ at::Tensor tokens_of(const at::Tensor& tensor, const std::string& layout, const 
   if (!is_paged(layout)) return tensor.select(0, sequence).narrow(0, 0, place.count);
   require(table && table->dim() == 2 && sequence < table->size(0), ACLNN_ERR_PARAM_INVALID, "the block table of ", name,
           " does not fit; it must be [sequences, blocks]");
+  require(tensor.size(1) > 0, ACLNN_ERR_PARAM_INVALID, name, " has pages of no tokens");
   const int64_t pages = (place.count + tensor.size(1) - 1) / tensor.size(1);
   require(pages <= table->size(1), ACLNN_ERR_PARAM_INVALID, name, " needs ", pages,
           " pages for a sequence; the block table has ", table->size(1));
