@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import sys
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from opwright.check.observe.deviation import deviation, write_pick
+from opwright.check.observe.seeds import seed_generators
 from opwright.check.row_context import EagerCallError
 from opwright.check.samples.specs import element_count
 from opwright.check.subject import flat
@@ -135,10 +134,7 @@ def seeded(call: Callable[[Sample], dict[str, Any]]) -> Callable[[Sample], dict[
 
     def call_with_seed(sample: Sample) -> dict[str, Any]:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(SEED)
-            random.seed(SEED)
-            if "numpy" in sys.modules:
-                sys.modules["numpy"].random.seed(SEED)
+            seed_generators(SEED)
             return call(sample)
 
     return call_with_seed

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from functorch.compile import aot_function, make_boxed_func  # type: ignore[import-untyped]  # it has no types
 
 from opwright.check.observe.comparing import programs, run
 from opwright.check.observe.watch import silence_torch
@@ -34,6 +33,12 @@ def find_graph_forms(context: RowContext) -> list[Any]:
     sample = next(iter(context.samples.of((), 0)), None)
     if sample is None or not context.subject.schema.mutated:
         return []
+    # It takes a second, which rows without a compiler need not wait for.
+    from functorch.compile import (  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+        aot_function,
+        make_boxed_func,
+    )
+
     found: dict[Any, None] = {}
 
     def keep(graph: torch.fx.GraphModule, inputs: Sequence[object]) -> Any:  # noqa: ANN401 - torch has no type

@@ -8,7 +8,6 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
-import random
 import signal
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.probes_torch import read_matmul_precision, write_matmul_precision
+from opwright.check.observe.seeds import seed_generators
 from opwright.internals.dispatcher import (
     dispatch_tls_local_exclude_set,
     dispatch_tls_local_include_set,
@@ -216,7 +216,7 @@ class Clean:
             if not is_same(state.read, value):
                 state.write(value)
         self.restore_npu()
-        self.restore_random()
+        seed_generators(self.seed)
         return self.irreparable()
 
     def restore_npu(self) -> None:
@@ -232,13 +232,6 @@ class Clean:
         default = NPU.default_stream()
         if NPU.current_stream() != default:
             NPU.set_stream(default)
-
-    def restore_random(self) -> None:
-        """Seed all generators."""
-        random.seed(self.seed)
-        torch.manual_seed(self.seed)
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed(self.seed % (1 << 32))
 
     def irreparable(self) -> str | None:
         """Return what keeps the process from being used again."""

@@ -133,7 +133,7 @@ SCRIPT = (
 
 ROW = Row(
     name="order",
-    title="what the operator launches on several streams is ordered",
+    title="work on several streams is ordered",
     kinds=(UNORDERED,),
     run=run,
     process="ordered",

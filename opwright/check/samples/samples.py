@@ -134,12 +134,13 @@ class Samples:
 
         The guess itself leaves them out, so nothing has shown what they look like.
         """
-        for argument in tensors_of(self.subject.operator):
+        optional = (each for each in tensors_of(self.subject.operator) if each.type.optional)
+        for argument in optional:
             given = {f"presence {argument.name}": True}
             problems = (solution.problem, *kinds_of(solution.problem, argument.name))
             found = (find(problem, given, solution.taken) for problem in problems)
             accepted = next((each for each in found if each and self.accepts(each)), None)
-            if argument.type.optional and accepted is not None:
+            if accepted is not None:
                 base = find(accepted.problem, {}, solution.taken)
                 solution = base if base is not None and self.accepts(base) else solution
         return solution

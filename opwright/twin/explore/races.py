@@ -15,7 +15,7 @@ from opwright.twin.explore.events import Launch, Race
 from opwright.twin.explore.outcome import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from opwright.twin.explore.events import Event, Step
 
@@ -27,32 +27,27 @@ def turn_races(events: Sequence[Event]) -> Iterator[Order]:
 
     Races of different places in the program come first, then those of the same ones.
     """
-    races = spread(events)
+    launched = {each.step: each for each in events if isinstance(each, Launch)}
+    races = spread([each for each in events if isinstance(each, Race)], launched)
     for turned in chain(combinations(races, 1), combinations(races, 2)):
         if len({race.earlier for race in turned}) == len(turned):  # a step has one hold
-            yield Order(holds=tuple(map(write_hold, turned)), name=name_order(turned, events))
+            yield Order(holds=tuple(map(write_hold, turned)), name=name_order(turned, launched))
 
 
-def spread(events: Sequence[Event]) -> list[Race]:
+def spread(races: Sequence[Race], launched: Mapping[Step, Launch]) -> list[Race]:
     """Return each race once: the first one of each pair of places, then the second ones, and so on.
 
     A loop races at the same places again and again.
     """
-    places = dict(map(place_of, launches(events)))
+
+    def place_of(step: Step) -> object:
+        launch = launched.get(step)
+        return None if launch is None else (launch.name, launch.places)
+
     groups: defaultdict[tuple[object, object], list[Race]] = defaultdict(list)
-    for race in dict.fromkeys(each for each in events if isinstance(each, Race)):
-        groups[places.get(race.earlier), places.get(race.later)].append(race)
+    for race in dict.fromkeys(races):
+        groups[place_of(race.earlier), place_of(race.later)].append(race)
     return [race for row in zip_longest(*groups.values()) for race in row if race is not None]
-
-
-def launches(events: Sequence[Event]) -> Iterator[Launch]:
-    """Yield the launches."""
-    return (each for each in events if isinstance(each, Launch))
-
-
-def place_of(launch: Launch) -> tuple[Step, tuple[str, tuple[str, ...]]]:
-    """Return a step, and where the program launches it."""
-    return launch.step, (launch.name, launch.places)
 
 
 def write_hold(race: Race) -> str:
@@ -60,12 +55,12 @@ def write_hold(race: Race) -> str:
     return "hold {} {} {} until run {} {} {}".format(*race.earlier, *race.later)
 
 
-def name_order(turned: Sequence[Race], events: Sequence[Event]) -> str:
+def name_order(turned: Sequence[Race], launched: Mapping[Step, Launch]) -> str:
     """Return an order as it is reported."""
-    names = {each.step: each.name for each in launches(events)}
-    parts = [
-        f"{names.get(race.later, 'a task')} on stream {race.later.stream} before "
-        f"{names.get(race.earlier, 'a task')} on stream {race.earlier.stream}"
-        for race in turned
-    ]
+
+    def name_of(step: Step) -> str:
+        name = launched[step].name if step in launched else "a task"
+        return f"{name} on stream {step.stream}"
+
+    parts = [f"{name_of(race.later)} before {name_of(race.earlier)}" for race in turned]
     return f"the order with {' and '.join(parts)}"

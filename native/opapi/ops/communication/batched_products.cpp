@@ -12,7 +12,7 @@ namespace {
 struct Grid {
   const std::string &experts, &tensors;
   int64_t expert_ranks, tensor_ranks;
-  int64_t shard;  // what the ranks of tensors share: 0: columns, 1: rows
+  int64_t shard;  // how the ranks of `tensors` divide a matrix: 0 by columns, 1 by rows
 };
 
 void require_grid(const Grid& grid, const RankGroup& experts, const RankGroup& tensors, const char* shard_name) {

@@ -46,7 +46,7 @@ def examine_zero(context: RowContext, sample: Sample, values: Values) -> Finding
         try:
             fault = judge(context, sample, values, place)
         except (UnjudgedError, EagerCallError):
-            continue  # a zero is not allowed there
+            continue  # a zero may not be allowed there
         if fault is not None:
             return finding_of(context, sample, fault)
     return None
@@ -63,7 +63,7 @@ def judge(context: RowContext, sample: Sample, values: Values, place: str) -> Fa
         return None
     try:
         grad = call.pull(grads_of)[place]
-    except Exception as error:  # another examination reports it
+    except Exception as error:  # at other values the comparison with differences reports it
         raise EagerCallError(sample, error) from error
     if grad is None or not bool(torch.isnan(grad.reshape(-1)[0])):
         return None
