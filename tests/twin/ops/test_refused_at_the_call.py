@@ -29,14 +29,14 @@ def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.ones(shape, dtype=dtype).to("npu")
 
 
-def swiglu_quant_with_smooth_scale() -> object:
+def swiglu_quant_with_bias() -> object:
     return torch_npu.npu_grouped_matmul_swiglu_quant_v2(
         npu(8, 6, dtype=torch.int8),
         [npu(2, 6, 10, dtype=torch.int8)],
         [npu(2, 10)],
         npu(8),
         torch.tensor([3, 8]).to("npu"),
-        smooth_scale=npu(2, 5),
+        bias=npu(2, 10),
     )
 
 
@@ -47,8 +47,8 @@ OPERATORS: dict[str, tuple[Callable[[], object], str]] = {
         "aclnnInplaceAdd.*result type Float can't be cast to the desired output type Long",
     ),
     "operand_that_is_not_available": (
-        swiglu_quant_with_smooth_scale,
-        "aclnnGroupedMatmulSwigluQuant.*'smoothScale' is given",
+        swiglu_quant_with_bias,
+        "aclnnGroupedMatmulSwigluQuant.*'bias' is given",
     ),
     "dtype_without_a_kernel": (
         lambda: torch.bitwise_and(npu(3), npu(3)),
