@@ -104,7 +104,7 @@ NATIVE_ROOMS = (
     ("opapi",),
     ("user_kernels", "atb"),
     ("graph_engine", "ascendc"),
-    ("live",),
+    ("live", "npu_memory"),
 )
 # The stubs with which libraries are linked.
 NATIVE_APART = {"portable"}

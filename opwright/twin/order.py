@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from opwright.internals import npu_memory
+from opwright.twin.toolkit import default_toolkit
 
 __all__ = ["Access", "Finding", "is_checked", "take_findings"]
 
@@ -112,10 +113,8 @@ def follow_tensors(_: str) -> None:
     """
     if "torch_npu" not in sys.modules:
         return
-    runtime = ctypes.PyDLL("libascendcl.so")  # a call shorter than a release of Python's lock
-    for report in (runtime.opwright_order_begin_tensor, runtime.opwright_order_end_tensor):
-        report.argtypes, report.restype = (ctypes.c_void_p,), None
-    npu_memory.follow(runtime.opwright_order_begin_tensor, runtime.opwright_order_end_tensor)
+    begun, ended = library().opwright_order_begin_tensor, library().opwright_order_end_tensor
+    npu_memory.follow(default_toolkit().libraries / "libopwright_npu_memory.so", begun, ended)
 
 
 def access_of(plain: dict[str, Any]) -> Access:

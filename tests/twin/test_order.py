@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ import torch_npu  # isort: skip
 
 from opwright.twin.order import take_findings
 from tests.twin import on_twin
-from tests.twin.order_findings import checked, functions_of, only_finding
+from tests.twin.order_findings import checked, functions_of, only_finding, take_after_waiting
 
 if TYPE_CHECKING:
     from opwright.twin.order import Access
@@ -247,6 +248,42 @@ def test_the_remedy_knows_whether_a_tensor_was_freed() -> None:
     assert "has gone from one tensor to another" in str(only_finding())
 
 
+@checked
+def test_a_wait_for_an_older_record_is_named() -> None:
+    x = torch.ones(1000, device="npu")
+    side, event = torch_npu.npu.Stream(), torch_npu.npu.Event()
+    torch_npu.npu.synchronize()
+
+    def record_too_early() -> None:
+        event.record()
+        x.mul_(2)
+
+    record_too_early()
+    side.wait_event(event)
+    with torch_npu.npu.stream(side):
+        x.exp()
+    words = str(only_finding())
+    assert "is for an event that was recorded before the first one" in words
+    assert " in record_too_early" in words.split("the event was recorded here")[1]
+
+
+@checked
+def test_a_missing_edge_is_found_once_for_all_operands() -> None:
+    x, y = torch.ones(100, device="npu"), torch.ones(100, device="npu")
+    torch_npu.npu.synchronize()
+    torch._foreach_add_([x, y], 1)
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        torch.add(x, y)
+    assert len(take_after_waiting()) == 1
+
+
+@checked
+def test_an_exception_survives_the_tensors_that_it_frees() -> None:
+    x = torch.ones(6, device="npu")
+    with pytest.raises(RuntimeError, match=r"\[7\]' is invalid for input of size 6"):
+        (x + 1).view(7)
+
+
 def test_findings_are_written_when_they_are_made() -> None:
     done = on_twin.run(race, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
     assert done.returncode == 66
@@ -256,6 +293,19 @@ def test_findings_are_written_when_they_are_made() -> None:
     assert found.count(" in race") == 2
     assert "does not wait for stream" in found
     assert "nothing orders" not in on_twin.run(race).stderr
+
+
+def race_in_a_forked_child() -> None:
+    child = multiprocessing.get_context("fork").Process(target=race)
+    child.start()
+    child.join()
+    assert child.exitcode == 0  # multiprocessing ends it by os._exit
+
+
+def test_findings_of_a_forked_child_count_in_its_parent() -> None:
+    done = on_twin.run(race_in_a_forked_child, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
+    assert done.stderr.count("opwright: nothing orders ") == 1
+    assert done.returncode == 66, done.stderr
 
 
 def test_a_wrong_setting_is_named() -> None:

@@ -129,6 +129,44 @@ def test_temporaries_and_outputs_of_a_capture_may_go() -> None:
     assert functions_of(take_after_waiting()) == []
 
 
+def capture_copy_and_read(
+    x: torch.Tensor, host: torch.Tensor, seen: list[float]
+) -> torch_npu.npu.NPUGraph:
+    """Copy x to the host in a graph, and let a host function of the graph read it."""
+    graph, stream = torch_npu.npu.NPUGraph(), torch_npu.npu.Stream()
+    torch_npu.npu._subscribe_report(stream)  # noqa: SLF001 - documented by its private name
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph, stream=stream):
+        x.add_(1)
+        host.copy_(x, non_blocking=True)
+        torch_npu.npu._launch_host_func(  # noqa: SLF001 - documented by its private name
+            stream, lambda _: seen.append(float(host[0])), None
+        )
+    return graph
+
+
+@checked
+def test_a_host_function_is_behind_what_its_graph_has_launched_before_it() -> None:
+    x, host = torch.zeros(100, device="npu"), torch.zeros(100).pin_memory()
+    seen: list[float] = []
+    graph = capture_copy_and_read(x, host, seen)
+    for _ in range(3):
+        graph.replay()
+        torch_npu.npu.synchronize()
+    assert seen == [1, 2, 3]
+    assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_a_host_function_beside_a_copy_of_another_stream_is_found() -> None:
+    x, host = torch.zeros(100, device="npu"), torch.zeros(100).pin_memory()
+    graph = capture_copy_and_read(x, host, [])
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        host[:50].copy_(torch.ones(50, device="npu"), non_blocking=True)
+    graph.replay()
+    assert "a load" in [each.later.function for each in take_after_waiting()]
+
+
 @checked
 def test_a_compiled_graph_beside_a_write_of_its_input_is_found() -> None:
     backend = torchair.get_npu_backend()

@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "runtime/gil.h"
 #include "runtime/order/order.h"
+#include "runtime/streams/host_task.h"
 
 using namespace opwright;
 
@@ -43,11 +44,11 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
       [&] {
         require(fn != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'fn' is null");
         expect_python_on_workers();  // torch_npu's function may call Python's
-        const auto target = stream_of(stream);
-        target->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args, function = order::HostFunction(*target)] {
-          const order::HostFunction::Call call(function);
-          fn(args);
-        }));
+        stream_of(stream)->submit(
+            make_host_task("aclrtLaunchHostFunc", [fn, args](const order::HostFunction::Call& call) {
+              const order::RunningFunction running(call);
+              fn(args);
+            }));
       },
       arg("stream", stream));
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace opwright::order {
@@ -30,6 +31,13 @@ class Clock {
 
 // All that happens before a point of a stream: an event's record, for example. Null if nobody checks the order.
 using Moment = std::shared_ptr<const Clock>;
+
+// An event's record on a stream.
+struct Record {
+  Moment moment;
+  int32_t stream = -1;
+  std::string lines;  // of Python, innermost first
+};
 
 // One launch; none has the number 0.
 struct Position {

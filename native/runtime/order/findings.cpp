@@ -1,7 +1,10 @@
 #include "runtime/order/findings.h"
 
+#include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -26,10 +29,19 @@ struct Findings {
 
 Findings& findings();
 
+// Findings of forked processes that nobody has taken. A page that all of them share; null before the first fork.
+struct ForkedFindings {
+  std::atomic<uint64_t> untaken{0};
+};
+ForkedFindings* forked = nullptr;
+bool is_forked = false;
+uint64_t added_to_forked = 0;  // by this process, under the mutex of its findings
+
 // Handlers of the end run in the reverse order of their registration, so this one runs after those that the program
 // registers.
 void end_with_findings(int status, void*) {
-  if (status != 0 || explore::enabled() || findings().untaken.empty()) return;
+  const bool in_forked = forked != nullptr && forked->untaken.load() != 0;
+  if (status != 0 || explore::enabled() || (findings().untaken.empty() && !in_forked)) return;
   std::fflush(nullptr);
   _exit(kExitStatus);
 }
@@ -41,6 +53,34 @@ Findings& findings() {
   }();
   return *instance;
 }
+
+// A value of the setting that is not allowed is reported by the first call of the runtime.
+bool is_enabled_here() noexcept {
+  try {
+    return enabled();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+ForkedFindings* map_forked_findings() {
+  findings();  // with its handler of the end
+  void* const page = mmap(nullptr, sizeof(ForkedFindings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? nullptr : new (page) ForkedFindings();
+}
+
+void prepare_fork() {
+  static ForkedFindings* const mapped = is_enabled_here() ? map_forked_findings() : nullptr;
+  forked = mapped;
+}
+
+void note_forked() {
+  is_forked = true;
+  added_to_forked = 0;
+}
+
+// Python's multiprocessing forks processes that have loaded this library and used nothing of it.
+const int following_forks = pthread_atfork(prepare_fork, nullptr, note_forked);
 
 std::string place_of(const Launch& launch) {
   return launch.stream < 0 ? "the host" : text("stream ", launch.stream, " of device ", launch.device);
@@ -88,8 +128,7 @@ std::string json_of(const Access& access) {
 }
 
 std::string identity_of(const Access& access) {
-  return text(access.launch->function, '\n', access.operand, '\n', place_of(*access.launch), '\n',
-              access.launch->lines);
+  return text(access.launch->function, '\n', place_of(*access.launch), '\n', access.launch->lines);
 }
 
 void add(const Access& earlier, const Access& later, const std::string& words) {
@@ -102,6 +141,10 @@ void add(const Access& earlier, const Access& later, const std::string& words) {
     trace::append_member(members, "earlier", json_of(earlier));
     trace::append_member(members, "later", json_of(later));
     findings().untaken += text(findings().untaken.empty() ? "" : ",", "{", members, "}");
+    if (is_forked && forked != nullptr) {
+      ++added_to_forked;
+      forked->untaken.fetch_add(1);
+    }
   }
   const std::string line = "opwright: " + words;
   (void)!write(STDERR_FILENO, line.data(), line.size());
@@ -109,7 +152,7 @@ void add(const Access& earlier, const Access& later, const std::string& words) {
 
 }  // namespace
 
-void report(const Access& earlier, const Access& later) {
+void report(const Access& earlier, const Access& later, const std::string& last_wait) {
   const Launch& first = *earlier.launch;
   const Launch& second = *later.launch;
   if (first.task != 0 && second.task != 0) {
@@ -117,7 +160,8 @@ void report(const Access& earlier, const Access& later) {
   }
   add(earlier, later,
       text("nothing orders ", earlier.launch->function, " and ", later.launch->function,
-           ", which use the same memory\n", line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n"));
+           ", which use the same memory\n", line_of(earlier), line_of(later), "  ", remedy_for(earlier, later), "\n",
+           last_wait));
 }
 
 void report_freed(const Access& access, const std::string& freed_at) {
@@ -148,11 +192,12 @@ extern "C" OPWRIGHT_API int opwright_order_enabled() { return opwright::order::e
 
 // Answers what was found since the last time, as JSON, and forgets it; the text lives until the thread's next call.
 extern "C" OPWRIGHT_API const char* opwright_order_take() {
-  using opwright::order::findings;
+  using namespace opwright::order;
   thread_local std::string taken;
   const std::lock_guard<std::mutex> lock(findings().mutex);
   taken = "[" + findings().untaken + "]";
   findings().untaken.clear();
+  if (forked != nullptr) forked->untaken.fetch_sub(std::exchange(added_to_forked, 0));
   findings().known.clear();
   return taken.c_str();
 }

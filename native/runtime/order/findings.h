@@ -1,7 +1,8 @@
 // native/runtime/order/findings.h
 // Findings: accesses that nothing orders. Each pair of places in the program is written to standard error once, and
 // kept until somebody takes it (opwright_order_take). A process that ends with status 0 although nobody has taken a
-// finding ends with kExitStatus instead, unless its orders are explored, which has exit statuses of its own.
+// finding ends with kExitStatus instead, unless its orders are explored, which has exit statuses of its own. A process
+// that was forked may end without handlers of the end: what is found in it counts in the one it was forked from too.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ namespace opwright::order {
 
 constexpr int kExitStatus = 66;  // ThreadSanitizer's
 
-void report(const Access& earlier, const Access& later);
+// `last_wait` is what the later one's stream has waited for instead, as lines of a report, or empty.
+void report(const Access& earlier, const Access& later, const std::string& last_wait = "");
 // Two collectives of two communicators: this rank launches the first one first, `other` (a rank, in words) the second
 // one. This rank may not have launched the second one yet: then it has no stream and no lines.
 OPWRIGHT_API void report_entries(const Launch& first, const Launch& second, const std::string& other);

@@ -29,6 +29,12 @@ struct Timeline {
   uint64_t host_version = 0;  // of what the clock has of the host's
 };
 
+// A stream's wait for an event that another one recorded.
+struct Wait {
+  std::string recorded_at;  // lines of Python
+  std::string waited_at;
+};
+
 // All that is known. Its mutex is taken last of all: nothing is called under it that takes another one.
 struct State {
   std::mutex mutex;
@@ -37,6 +43,7 @@ struct State {
   Clock host;  // of what the host has waited for
   uint64_t host_version = 0;
   std::map<const void*, Moment> flags;
+  std::map<std::pair<int32_t, int32_t>, Wait> last_waits;  // by the stream that waits, and the one that recorded
   Shadow shadow;
   size_t prune_threshold = kLeastThreshold;
 
@@ -95,6 +102,19 @@ void report_freed(const std::vector<MemoryRange>& ranges, const std::vector<uint
   }
 }
 
+// The last wait of the later one's stream for the earlier one's, in words. Nothing orders the two, so it was for a
+// record before the earlier one.
+std::string describe_last_wait(const Launch& earlier, const Launch& later) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  const auto found = state().last_waits.find({later.stream, earlier.stream});
+  if (found == state().last_waits.end()) return "";
+  const Wait& wait = found->second;
+  const char* const recorded = wait.recorded_at.empty() ? "" : "    the event was recorded here\n";
+  return text("  its last wait for stream ", earlier.stream,
+              " is for an event that was recorded before the first one\n", indent(wait.waited_at), recorded,
+              indent(wait.recorded_at));
+}
+
 // The consequences of a launch; they are seen to when the mutex is free again.
 struct Effects {
   std::vector<std::pair<AccessPtr, AccessPtr>> conflicts;  // the earlier one, the later one
@@ -103,7 +123,9 @@ struct Effects {
 
   void apply() const {
     for (const AccessPtr& each : to_pinned_memory) hold(each, clock);
-    for (const auto& [earlier, later] : conflicts) report(*earlier, *later);
+    for (const auto& [earlier, later] : conflicts) {
+      report(*earlier, *later, describe_last_wait(*earlier->launch, *later->launch));
+    }
   }
 };
 
@@ -128,7 +150,47 @@ void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& 
   known.prune_threshold = std::max(kLeastThreshold, 2 * known.shadow.size());
 }
 
+// Counts a call of a host function on its timeline.
+void add_call(HostFunction& function, size_t timeline) {
+  HostFunction::Call call;
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    Timeline& here = state().timelines[timeline];
+    call.before = std::make_shared<const Clock>(here.clock);
+    call.position = {timeline, ++here.launches};
+    here.clock.set(timeline, call.position.number);
+  }
+  function.add_call(std::move(call));
+}
+
+// The timeline of a stream, with what the host has waited for.
+size_t timeline_of(const Stream& stream) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().of(stream);
+  return state().number_of(stream.id());
+}
+
 }  // namespace
+
+void HostFunction::add_call(Call call) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  calls_.push_back(std::move(call));
+}
+
+HostFunction::Call HostFunction::begin_call() {
+  if (!enabled()) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (calls_.empty()) return {};
+  Call next = std::move(calls_.front());
+  calls_.pop_front();
+  return next;
+}
+
+RunningFunction::RunningFunction(const HostFunction::Call& call) : outer_(exchange_running_function(call.position)) {
+  note_seen(call.before);
+}
+
+RunningFunction::~RunningFunction() { exchange_running_function(outer_); }
 
 bool enabled() {
   static const bool value = integer_setting("OPWRIGHT_ORDER", 0, 0, 1, ACL_ERROR_INVALID_PARAM) == 1;
@@ -141,6 +203,7 @@ void start() {
 
 void note_launch(const Stream& stream, Task& task) {
   if (!enabled() || !is_named(stream) || is_flag(task)) return;
+  if (HostFunction* const function = task.host_function()) return add_call(*function, timeline_of(stream));
   const std::vector<MemoryRange> ranges = keep_shared(task.memory_ranges());
   if (ranges.empty()) return;
   Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines(), stream.submitted() + 1};
@@ -184,6 +247,7 @@ Replay::~Replay() {
 
 void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
   if (is_flag(task)) return;
+  if (HostFunction* const function = task.host_function()) return add_call(*function, timelines_[lane]);
   std::string lines = captured.lines;
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
@@ -209,30 +273,24 @@ void Replay::wait(size_t lane, size_t point) {
   state().timelines[timelines_[lane]].clock.join(*points_[point]);
 }
 
-HostFunction::HostFunction(const Stream& stream) : before_(moment_of(stream)) {
-  if (before_ == nullptr) return;
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  Timeline& here = state().of(stream);
-  position_ = {state().number_of(stream.id()), ++here.launches};
-  here.clock.set(position_.timeline, position_.number);
-}
-
-HostFunction::Call::Call(const HostFunction& function) : outer_(exchange_running_function(function.position_)) {
-  note_seen(function.before_);
-}
-
-HostFunction::Call::~Call() { exchange_running_function(outer_); }
-
 Moment moment_of(const Stream& stream) {
   if (!enabled() || !is_named(stream)) return nullptr;
   const std::lock_guard<std::mutex> lock(state().mutex);
   return std::make_shared<const Clock>(state().of(stream).clock);
 }
 
-void note_wait(const Stream& stream, const Moment& moment) {
-  if (!enabled() || moment == nullptr || !is_named(stream)) return;
+Record record_on(const Stream& stream) {
+  Moment moment = moment_of(stream);
+  if (moment == nullptr) return {};
+  return {std::move(moment), stream.id(), python_lines()};
+}
+
+void note_wait(const Stream& stream, const Record& record) {
+  if (!enabled() || record.moment == nullptr || !is_named(stream)) return;
+  Wait wait{record.lines, python_lines()};
   const std::lock_guard<std::mutex> lock(state().mutex);
-  state().of(stream).clock.join(*moment);
+  state().of(stream).clock.join(*record.moment);
+  state().last_waits.insert_or_assign({stream.id(), record.stream}, std::move(wait));
 }
 
 void note_seen(const Moment& moment) {
@@ -269,13 +327,9 @@ void note_flag_set(const Stream& stream, const void* flag) {
 
 void note_flag_wait(const Stream& stream, const void* flag) {
   if (!enabled()) return;
-  Moment moment;
-  {
-    const std::lock_guard<std::mutex> lock(state().mutex);
-    const auto known = state().flags.find(flag);
-    if (known != state().flags.end()) moment = known->second;
-  }
-  note_wait(stream, moment);
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  const auto known = state().flags.find(flag);
+  if (known != state().flags.end() && is_named(stream)) state().of(stream).clock.join(*known->second);
 }
 
 void forget(const void* begin, size_t bytes) {

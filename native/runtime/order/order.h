@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,10 @@ void note_launch(const Stream& stream, Task& task);
 
 // All that happens before the task that the stream is given next.
 Moment moment_of(const Stream& stream);
-// The tasks that the stream is given from now on happen behind that.
-void note_wait(const Stream& stream, const Moment& moment);
+// An event that is recorded on the stream now.
+Record record_on(const Stream& stream);
+// The tasks that the stream is given from now on happen behind the record.
+void note_wait(const Stream& stream, const Record& record);
 // The same for what the host launches on any stream: it has seen that the moment has come.
 void note_seen(const Moment& moment);
 
@@ -73,26 +77,34 @@ class Replay {
   std::vector<Moment> points_;
 };
 
-// A function of the host's that a stream calls. It happens behind what the stream was given before; what waits for it
-// happens behind the function's own accesses.
+// A function of the host's that a stream calls, once for each launch or replay of its task. A call happens behind what
+// the stream was given before; what waits for the task happens behind the function's own accesses.
 class HostFunction {
  public:
-  explicit HostFunction(const Stream& stream);
-  // Around the call, on the thread that makes it.
-  class Call {
-   public:
-    explicit Call(const HostFunction& function);
-    ~Call();
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-
-   private:
-    const Position outer_;
+  struct Call {
+    Moment before;
+    Position position;
   };
+  // Calls run in the order in which they were added.
+  void add_call(Call call);
+  // The next one that runs. Empty if nobody checks the order, and in the bodies of conditional tasks.
+  Call begin_call();
 
  private:
-  Moment before_;
-  Position position_;
+  std::mutex mutex_;
+  std::deque<Call> calls_;
+};
+
+// Around the function, on the thread that calls it.
+class RunningFunction {
+ public:
+  explicit RunningFunction(const HostFunction::Call& call);
+  ~RunningFunction();
+  RunningFunction(const RunningFunction&) = delete;
+  RunningFunction& operator=(const RunningFunction&) = delete;
+
+ private:
+  const Position outer_;
 };
 
 // A synchronous call of the host that reads or writes device memory at once.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "runtime/error.h"
 
@@ -27,6 +28,8 @@ struct Python {
   void (*ref)(void*) = nullptr;
   void (*unref)(void*) = nullptr;
   void (*clear_error)() = nullptr;
+  void (*fetch_error)(void**, void**, void**) = nullptr;
+  void (*restore_error)(void*, void*, void*) = nullptr;
 
   Python() noexcept {
     load(is_initialized, "Py_IsInitialized");
@@ -42,6 +45,8 @@ struct Python {
     load(ref, "Py_IncRef");
     load(unref, "Py_DecRef");
     load(clear_error, "PyErr_Clear");
+    load(fetch_error, "PyErr_Fetch");
+    load(restore_error, "PyErr_Restore");
   }
 
   // Whether the calling thread has run Python and still can. A thread that has not gets no state of its own here.
@@ -74,6 +79,20 @@ class Object {
   void* const object_;
 };
 
+// An exception may be on its way when a task is launched; with one, calls into Python fail.
+class ErrorAside {
+ public:
+  ErrorAside() { python().fetch_error(&type_, &value_, &traceback_); }
+  ~ErrorAside() { python().restore_error(type_, value_, traceback_); }
+  ErrorAside(const ErrorAside&) = delete;
+  ErrorAside& operator=(const ErrorAside&) = delete;
+
+ private:
+  void* type_ = nullptr;
+  void* value_ = nullptr;
+  void* traceback_ = nullptr;
+};
+
 std::string text_of(void* object, const char* attribute) {
   const Object value(python().attribute(object, attribute));
   const char* const bytes = value.get() == nullptr ? nullptr : python().utf8(value.get());
@@ -90,31 +109,56 @@ bool is_of_framework(const std::string& file) {
   return false;
 }
 
+// The innermost lines that are the program's own.
+class Lines {
+ public:
+  bool are_full() const noexcept { return count_ == kMostLines; }
+  // `describe` gives the rest of the line.
+  template <class Describe>
+  void add(const std::string& file, const Describe& describe) {
+    if (are_full() || is_of_framework(file)) return;
+    lines_ += text(count_++ == 0 ? "" : "\n", file, ":", describe());
+  }
+  std::string take() noexcept { return std::move(lines_); }
+
+ private:
+  std::string lines_;
+  int count_ = 0;
+};
+
 }  // namespace
 
 std::string python_lines() {
   const Python& api = python();
   if (!api.knows_this_thread()) return "";
   const int state = api.ensure();
-  std::string lines;
-  void* frame = api.frame();
-  if (frame != nullptr) api.ref(frame);
-  for (int count = 0; frame != nullptr && count < kMostLines;) {
-    {
-      const Object code(api.frame_code(frame));
-      const std::string file = text_of(code.get(), "co_filename");
-      if (!is_of_framework(file)) {
-        lines += text(count == 0 ? "" : "\n", file, ":", api.frame_line(frame), " in ", text_of(code.get(), "co_name"));
-        ++count;
+  Lines lines;
+  {
+    const ErrorAside aside;
+    void* frame = api.frame();
+    if (frame != nullptr) api.ref(frame);
+    while (frame != nullptr && !lines.are_full()) {
+      {
+        const Object code(api.frame_code(frame));
+        lines.add(text_of(code.get(), "co_filename"),
+                  [&] { return text(api.frame_line(frame), " in ", text_of(code.get(), "co_name")); });
       }
+      void* const outer = api.frame_back(frame);
+      api.unref(frame);
+      frame = outer;
     }
-    void* const outer = api.frame_back(frame);
-    api.unref(frame);
-    frame = outer;
+    if (frame != nullptr) api.unref(frame);
   }
-  if (frame != nullptr) api.unref(frame);
   api.release(state);
-  return lines;
+  return lines.take();
+}
+
+std::string python_lines(Place& place) {
+  Lines lines;
+  for (const Frame& frame : place.frames()) {
+    lines.add(frame.file, [&] { return text(frame.line, " in ", frame.function); });
+  }
+  return lines.take();
 }
 
 std::string indent(const std::string& lines) {

@@ -1,11 +1,13 @@
 #include "runtime/order/tensor_memory.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
 #include "runtime/memory/memory.h"
 #include "runtime/order/order.h"
+#include "runtime/order/place.h"
 #include "runtime/order/python_lines.h"
 #include "runtime/python.h"
 
@@ -14,8 +16,8 @@ namespace {
 
 struct Tensors {
   std::mutex mutex;
-  std::map<uintptr_t, uint64_t> numbers;  // of those that live, by first byte
-  std::unordered_map<uint64_t, std::string> ends;
+  std::map<uintptr_t, uint64_t> numbers;                      // of those that live, by first byte
+  std::unordered_map<uint64_t, std::shared_ptr<Place>> ends;  // null until the tensor is freed
   uint64_t last = 0;
 };
 
@@ -36,19 +38,13 @@ void note_begin(const void* address) {
   tensors().numbers[reinterpret_cast<uintptr_t>(address)] = ++tensors().last;
 }
 
-void note_end(const void* address) {
-  uint64_t number = 0;
-  {
-    const std::lock_guard<std::mutex> lock(tensors().mutex);
-    const auto it = tensors().numbers.find(reinterpret_cast<uintptr_t>(address));
-    if (it == tensors().numbers.end()) return;
-    number = it->second;
-    tensors().numbers.erase(it);
-    if (tensors().ends.count(number) == 0) return;
-  }
-  std::string lines = python_lines();
+void note_end(const void* address, std::unique_ptr<Place> place) {
   const std::lock_guard<std::mutex> lock(tensors().mutex);
-  tensors().ends[number] = std::move(lines);
+  const auto it = tensors().numbers.find(reinterpret_cast<uintptr_t>(address));
+  if (it == tensors().numbers.end()) return;
+  const auto remembered = tensors().ends.find(it->second);
+  if (remembered != tensors().ends.end()) remembered->second = std::move(place);
+  tensors().numbers.erase(it);
 }
 
 }  // namespace
@@ -83,14 +79,21 @@ void remember_end_of(uint64_t tensor) {
 }
 
 std::string end_of(uint64_t tensor) {
-  const std::lock_guard<std::mutex> lock(tensors().mutex);
-  const auto it = tensors().ends.find(tensor);
-  return it == tensors().ends.end() ? std::string() : it->second;
+  std::shared_ptr<Place> place;
+  {
+    const std::lock_guard<std::mutex> lock(tensors().mutex);
+    const auto it = tensors().ends.find(tensor);
+    if (it != tensors().ends.end()) place = it->second;
+  }
+  return place == nullptr ? "" : python_lines(*place);
 }
 
 }  // namespace opwright::order
 
 extern "C" {
 OPWRIGHT_API void opwright_order_begin_tensor(const void* address) { opwright::order::note_begin(address); }
-OPWRIGHT_API void opwright_order_end_tensor(const void* address) { opwright::order::note_end(address); }
+// Takes the place, which may be null. Takes no lock of Python's: torch_npu's allocator waits.
+OPWRIGHT_API void opwright_order_end_tensor(const void* address, opwright::order::Place* place) {
+  opwright::order::note_end(address, std::unique_ptr<opwright::order::Place>(place));
+}
 }

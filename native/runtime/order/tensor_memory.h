@@ -1,6 +1,6 @@
 // native/runtime/order/tensor_memory.h
 // Which tensor device memory belongs to. torch_npu's allocator gives memory of tensors that were freed to new ones
-// without a call of the runtime; in a process with Python it reports that (opwright/twin/order.py).
+// without a call of the runtime; in a process with Python it reports that (opwright/twin/order.py, native/npu_memory).
 #pragma once
 
 #include <cstdint>

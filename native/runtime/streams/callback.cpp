@@ -9,6 +9,7 @@
 #include "runtime/explore/explore.h"
 #include "runtime/gil.h"
 #include "runtime/order/order.h"
+#include "runtime/streams/host_task.h"
 
 namespace opwright {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 struct Callback {
   aclrtCallback function;
   void* data;
-  order::HostFunction place;  // in the stream
+  order::HostFunction::Call place;  // in the program's order
   bool done = false;
 };
 
@@ -94,8 +95,8 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
             stream->id(), "; call aclrtSubscribeReport first");
     mailbox = subscriptions().by_thread.at(subscription->thread);
   }
-  stream->submit(make_bookkeeping(
-      "aclrtLaunchCallback", [mailbox, function, data, blocking, place = order::HostFunction(*stream)] {
+  stream->submit(make_host_task(
+      "aclrtLaunchCallback", [mailbox, function, data, blocking](const order::HostFunction::Call& place) {
         const auto callback = std::make_shared<Callback>(Callback{function, data, place});  // one for each replay
         std::unique_lock<std::mutex> lock(mailbox->mutex);
         mailbox->waiting.push_back(callback);
@@ -123,7 +124,7 @@ bool process_reports(uint64_t thread, Stream::Timeout timeout) {
   }
   for (const auto& callback : ready) {
     {
-      const order::HostFunction::Call call(callback->place);
+      const order::RunningFunction running(callback->place);
       callback->function(callback->data);
     }
     const std::lock_guard<std::mutex> lock(mailbox->mutex);

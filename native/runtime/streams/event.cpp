@@ -127,7 +127,7 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
     first_record_.notify_all();
     return;
   }
-  auto completion = std::make_shared<Completion>(stream, order::moment_of(*stream));
+  auto completion = std::make_shared<Completion>(stream, order::record_on(*stream));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     last_ = completion;
@@ -158,7 +158,7 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
          "it. Record it on a captured stream, or use an external event");
   }
   std::shared_ptr<Completion> completion = last();
-  if (completion != nullptr) order::note_wait(*stream, completion->moment());
+  if (completion != nullptr) order::note_wait(*stream, completion->record());
   if (completion == nullptr || completion->succeeded()) return;
   if (completion->stream() == stream) return;  // its own order already holds
   stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [completion = std::move(completion)] {

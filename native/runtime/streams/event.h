@@ -22,8 +22,8 @@ class Capture;
 // The point in a stream at which an event was recorded.
 class OPWRIGHT_API Completion {
  public:
-  Completion(std::weak_ptr<Stream> stream, order::Moment moment)
-      : stream_(std::move(stream)), moment_(std::move(moment)) {}
+  Completion(std::weak_ptr<Stream> stream, order::Record record)
+      : stream_(std::move(stream)), record_(std::move(record)) {}
 
   // `failure` is what the stream has failed with before this point.
   void finish(std::optional<Failure> failure = std::nullopt);
@@ -38,8 +38,9 @@ class OPWRIGHT_API Completion {
   void wait_in_task() const;
   // Microseconds on the steady clock; 0 before it has finished.
   double time() const;
-  // All that happens before it.
-  const order::Moment& moment() const noexcept { return moment_; }
+  // Its place in the program's order.
+  const order::Record& record() const noexcept { return record_; }
+  const order::Moment& moment() const noexcept { return record_.moment; }
   // The stream it was recorded on, if that still exists.
   std::shared_ptr<Stream> stream() const { return stream_.lock(); }
   // Its number, or explore::kAnyStream.
@@ -47,7 +48,7 @@ class OPWRIGHT_API Completion {
 
  private:
   const std::weak_ptr<Stream> stream_;
-  const order::Moment moment_;
+  const order::Record record_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool finished_ = false;

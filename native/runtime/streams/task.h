@@ -11,6 +11,10 @@
 
 namespace opwright {
 
+namespace order {
+class HostFunction;
+}
+
 // Memory that a task reads or writes.
 struct MemoryRange {
   const void* address;
@@ -48,6 +52,9 @@ class OPWRIGHT_API Task {
 
   // The memory it touches; empty for tasks that touch no memory of a caller.
   virtual std::vector<MemoryRange> memory_ranges() { return {}; }
+
+  // The function of the host's that it calls, if it does.
+  virtual order::HostFunction* host_function() noexcept { return nullptr; }
 
   // Why the task cannot be part of a captured graph, or nullptr.
   virtual const char* capture_obstacle() const noexcept { return nullptr; }

@@ -31,7 +31,7 @@ void triangular_solve(const at::Tensor& self, const at::Tensor& a, bool upper, b
 }
 
 // Callers of the backward pass write infinity as -1.
-double order(float p) { return p < 0 ? std::numeric_limits<double>::infinity() : p; }
+double norm_order(float p) { return p < 0 ? std::numeric_limits<double>::infinity() : p; }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ ACLNN(TriangularSolve, (In, self)(In, A)(Bool, upper)(Bool, transpose)(Bool, uni
 ACLNN(Cdist, (In, x1)(In, x2)(Float, p)(Int, compute_mode)(Out, out),
       assign(out, at::_cdist_forward(x1, x2, p, compute_mode)))
 ACLNN(CdistBackward, (In, grad)(In, x1)(In, x2)(In, cdist)(Float, p)(Out, out),
-      assign(out, at::_cdist_backward(grad.contiguous(), x1, x2, order(p), cdist)))
+      assign(out, at::_cdist_backward(grad.contiguous(), x1, x2, norm_order(p), cdist)))
 ACLNN(PdistForward, (In, self)(Scalar, pScalar)(Out, out),
       assign(out, at::_pdist_forward(self.contiguous(), pScalar.toDouble())))
 ACLNN(Pdist, (In, self)(Float, p)(Out, out), assign(out, at::_pdist_forward(self.contiguous(), p)))
