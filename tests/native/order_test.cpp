@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "capture.h"
 #include "scenario.h"
 #include "streams.h"
 
@@ -214,4 +215,33 @@ SCENARIO(pinned_memory_that_is_freed_beside_a_copy_is_found) {
   copy_to_host(host, memory, kBytes, stream);
   OK(aclrtFreeHost(host));
   CHECK_EQ(take(), 1u);
+}
+
+namespace {
+
+void read_byte(void* host) {
+  const volatile char byte = static_cast<char*>(host)[100];
+  CHECK_EQ(byte, 1);
+}
+
+}  // namespace
+
+SCENARIO(a_captured_host_function_is_behind_what_its_replay_has_launched) {
+  start();
+  const aclrtStream stream = new_stream();
+  char* const memory = device_memory();
+  char* const host = pinned_memory();
+  opwright::test::begin(stream);
+  fill(memory, kBytes, stream);
+  copy_to_host(host, memory, kBytes, stream);
+  OK(aclrtLaunchHostFunc(stream, read_byte, host));
+  const aclmdlRI graph = opwright::test::end(stream);
+  for (int i = 0; i < 3; ++i) opwright::test::replay(graph, stream);
+  CHECK_EQ(take(), 0u);
+  const aclrtStream other = new_stream();
+  copy_to_host(host, memory, kBytes, other);
+  opwright::test::replay(graph, stream);
+  CHECK(take() > 0);
+  OK(aclrtSynchronizeStream(other));
+  OK(aclrtFreeHost(host));
 }

@@ -7,11 +7,13 @@ before the fork. The child falls through to the end of the file, where it become
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib.util
 import json
 import os
 import runpy
+import signal
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PRELOADED = ("torch", "torch_npu")
+PR_SET_PDEATHSIG = 1  # of prctl
 
 
 def serve() -> None:
@@ -35,8 +38,14 @@ def serve() -> None:
     raise SystemExit
 
 
+def end_with_parent() -> None:
+    """Have this process killed when the one that started it ends, however that ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def become(request: Mapping[str, str | dict[str, str]]) -> None:
     """Take the files of a request as standard streams, and its variables."""
+    end_with_parent()
     os.setsid()
     modes = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     files = (
@@ -64,6 +73,7 @@ def preload() -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     preload()
     serve()
     kind, *arguments = sys.argv[1:]

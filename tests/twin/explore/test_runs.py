@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
+import sys
 import textwrap
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +20,7 @@ import torch_npu  # isort: skip
 from tests.twin.on_twin import python
 
 if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.twin
 
@@ -75,6 +78,33 @@ def test_an_order_with_other_results_is_named_and_written(tmp_path: Path) -> Non
     again = explore(tmp_path, RACE, how=f"replay:{repro}")
     assert again.returncode == 1, again.stderr
     assert "the order of the file differs from the order of the launches" in again.stderr
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs, and is no zombie."""
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def test_a_run_ends_with_the_command_that_is_killed(tmp_path: Path) -> None:
+    file, started = tmp_path / "program.py", tmp_path / "pid"
+    file.write_text(
+        "import os, pathlib, time\n"
+        f"pathlib.Path({str(started)!r}).write_text(f'{{os.getpid()}}\\n')\n"
+        "time.sleep(300)\n"
+    )
+    command = [*("-m", "opwright", "run", "--twin", "--order=explore"), "--", "python", str(file)]
+    with subprocess.Popen([sys.executable, *command]) as process:
+        wait_until(lambda: started.exists() and started.read_text().endswith("\n"))
+        process.kill()
+    wait_until(lambda: not is_alive(int(started.read_text())))
 
 
 def test_a_program_that_orders_its_streams_has_the_same_results(tmp_path: Path) -> None:
