@@ -6,6 +6,7 @@
 
 #include <ATen/ExpandUtils.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "opapi/ops/attention/attention_blocks.h"
@@ -17,9 +18,18 @@ namespace {
 
 // The keys that a query may not see, by position: key - query beyond `next`, or before `pre`.
 at::Tensor outside_band(int64_t queries, int64_t keys, int64_t pre, int64_t next) {
-  const at::Tensor distance = at::arange(keys).sub(at::arange(queries).unsqueeze(1));
-  at::Tensor outside = distance.gt(next);
-  if (pre < queries) outside.logical_or_(distance.lt(-pre));
+  constexpr int64_t kFar = int64_t{1} << 40;  // beyond every key, and sums with it do not overflow
+  pre = std::clamp(pre, -kFar, kFar);
+  next = std::clamp(next, -kFar, kFar);
+  at::Tensor outside = at::empty({queries, keys}, at::kBool);
+  bool* row = outside.mutable_data_ptr<bool>();
+  for (int64_t query = 0; query < queries; ++query, row += keys) {
+    const int64_t first = std::clamp<int64_t>(query - pre, 0, keys);
+    const int64_t end = std::clamp<int64_t>(query + next + 1, first, keys);
+    std::fill(row, row + first, true);
+    std::fill(row + first, row + end, false);
+    std::fill(row + end, row + keys, true);
+  }
   return outside;
 }
 

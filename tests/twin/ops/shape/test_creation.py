@@ -87,6 +87,23 @@ def test_triangles(name: str, dtype: torch.dtype) -> None:
                 check_in_place(getattr(torch.Tensor, f"{name}_"), tensor, diagonal)
 
 
+@pytest.mark.parametrize("shape", [(7, 5), (5, 7), (2, 3, 4, 5), (0, 3), (3, 0), (2500, 2100)])
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_triangles_of_every_shape_and_size(name: str, shape: tuple[int, ...]) -> None:
+    """The largest is one that ATen computes on several threads."""
+    tensor = some(shape, torch.int8)
+    for diagonal in (-9, -4, 0, 1, 4, 9):
+        check(getattr(torch, name), tensor, diagonal)
+        check_in_place(getattr(torch.Tensor, f"{name}_"), tensor, diagonal)
+
+
+@pytest.mark.parametrize("size", [0, 1, 100_000, 5_000_000])
+@pytest.mark.parametrize("name", ["ones", "zeros"])
+def test_bytes_of_every_size(name: str, size: int) -> None:
+    for dtype in (torch.bool, torch.uint8, torch.int8):
+        check_new(getattr(torch, name), size, dtype=dtype)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64], ids=str)
 def test_one_hot(dtype: torch.dtype) -> None:
     check(functional.one_hot, some((3, 4), dtype))
