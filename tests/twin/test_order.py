@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -306,6 +307,22 @@ def test_findings_of_a_forked_child_count_in_its_parent() -> None:
     done = on_twin.run(race_in_a_forked_child, OPWRIGHT_ORDER="1", TASK_QUEUE_ENABLE="0")
     assert done.stderr.count("opwright: nothing orders ") == 1
     assert done.returncode == 66, done.stderr
+
+
+def race_in_a_child_that_is_checked() -> None:
+    """Fork as a server does that knows only then whether the child's order is checked."""
+    child = os.fork()
+    if not child:
+        os.environ["OPWRIGHT_ORDER"] = "1"
+        race()
+        os._exit(len(take_findings()))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+
+
+def test_a_forked_child_can_be_checked_where_its_parent_is_not() -> None:
+    done = on_twin.run(race_in_a_child_that_is_checked, TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_wrong_setting_is_named() -> None:

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -54,13 +55,10 @@ Findings& findings() {
   return *instance;
 }
 
-// A value of the setting that is not allowed is reported by the first call of the runtime.
-bool is_enabled_here() noexcept {
-  try {
-    return enabled();
-  } catch (const Error&) {
-    return false;
-  }
+// The variable itself: `enabled` reads it once, and a process that forks others may set it in these.
+bool is_on_in_children() noexcept {
+  const char* const value = std::getenv("OPWRIGHT_ORDER");
+  return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
 ForkedFindings* map_forked_findings() {
@@ -70,8 +68,9 @@ ForkedFindings* map_forked_findings() {
 }
 
 void prepare_fork() {
-  static ForkedFindings* const mapped = is_enabled_here() ? map_forked_findings() : nullptr;
-  forked = mapped;
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (forked == nullptr && is_on_in_children()) forked = map_forked_findings();
 }
 
 void note_forked() {

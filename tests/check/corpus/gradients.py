@@ -26,6 +26,7 @@ BROKEN = {
     "keeps_a_graph": "gradients/graph-kept",
     "forgets_dirty_": "gradients/leaf-written",
     "nan_at_zero": "gradients/wrong-gradient",
+    "raises_at_zero": "gradients/wrong-gradient",
 }
 
 ops = ow.OperatorSet("corpus_gradients")
@@ -75,6 +76,18 @@ def nan_at_zero(x):
 @nan_at_zero.backward(saves=("x",))
 def _(grad, x):
     return grad * (torch.cos(x) * x - torch.sin(x)) / x.square()
+
+
+@ops.operator("raises_at_zero(Tensor x) -> Tensor", samples=ONE)
+def raises_at_zero(x):
+    return x * x.abs()
+
+
+@raises_at_zero.backward(saves=("x",))
+def _(grad, x):
+    return grad * torch.tensor(
+        [abs(2 * each) * (each / each) for each in x.flatten().tolist()]
+    ).view_as(x)
 
 
 @ops.operator(

@@ -35,7 +35,9 @@ APART = 0.05
 
 
 def examine_zero(context: RowContext, sample: Sample, values: Values) -> Finding | None:
-    """Report a gradient that is not a number at a zero where the reference has a derivative.
+    """Report a gradient that a zero alone breaks, and where the reference has a derivative.
+
+    It is not a number there, or the backward raises.
 
     Parameters
     ----------
@@ -63,10 +65,12 @@ def judge(context: RowContext, sample: Sample, values: Values, place: str) -> Fa
         return None
     try:
         grad = call.pull(grads_of)[place]
-    except Exception as error:  # at other values the comparison with differences reports it
-        raise EagerCallError(sample, error) from error
-    if grad is None or not bool(torch.isnan(grad.reshape(-1)[0])):
-        return None
+    except Exception as error:  # noqa: BLE001 - the backward is a user's
+        got = f"the backward raises {type(error).__name__}: {error}"
+    else:
+        if grad is None or not bool(torch.isnan(grad.reshape(-1)[0])):
+            return None
+        got = "nan"
     slope = slope_at_zero(subject, zeroed, place, grads_of)
     if slope is None:
         return None
@@ -74,7 +78,7 @@ def judge(context: RowContext, sample: Sample, values: Values, place: str) -> Fa
         WRONG,
         place,
         f"{slope:.3g}, the derivative of the reference by {place!r} where its first element is 0",
-        "nan",
+        got,
     )
 
 
