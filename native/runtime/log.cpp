@@ -29,11 +29,11 @@ namespace {
 constexpr int kMaxReportedErrors = 20;
 
 // Answers that programs act on by the code alone: is there such a feature, or counter (torch_npu asks in each profile),
-// is there memory without freeing any, and is there another message (TorchAir's thread that prints asks until its
-// channel is closed).
+// is there memory without freeing any, and is there another message or callback (threads of TorchAir and torch_npu ask
+// until they are ended).
 bool is_answer(int code) {
   return code == ACL_ERROR_RT_FEATURE_NOT_SUPPORT || code == ACL_ERROR_PROF_MODULES_UNSUPPORTED ||
-         code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_QUEUE_EMPTY;
+         code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_QUEUE_EMPTY || code == ACL_ERROR_RT_REPORT_TIMEOUT;
 }
 
 const Settings& choice() noexcept {

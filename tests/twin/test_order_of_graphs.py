@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import opwright.twin  # noqa: F401  # before torch_npu
@@ -11,6 +13,9 @@ import torch_npu  # isort: skip
 import torchair  # isort: skip
 
 from tests.twin.order_findings import checked, functions_of, only_finding, take_after_waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.twin
 
@@ -126,6 +131,48 @@ def test_temporaries_and_outputs_of_a_capture_may_go() -> None:
     for _ in range(3):
         graph.replay()
         torch.zeros(100, device="npu").add_(1)
+    assert functions_of(take_after_waiting()) == []
+
+
+def capture_in_pool(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    pool: tuple[int, int] | None = None,
+) -> tuple[torch_npu.npu.NPUGraph, torch.Tensor]:
+    graph = torch_npu.npu.NPUGraph()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph, pool=pool):
+        y = function(x)
+    return graph, y
+
+
+def capture_chain(x: torch.Tensor) -> list[torch_npu.npu.NPUGraph]:
+    """Capture a graph that makes a tensor and one that reads it, and let the tensor go."""
+    first, y = capture_in_pool(torch.exp, x)
+    second, _ = capture_in_pool(torch.log, y, first.pool())
+    return [first, second]
+
+
+@checked
+def test_a_pool_keeps_what_one_graph_has_computed_for_the_next() -> None:
+    x = torch.zeros(100, device="npu")
+    graphs = capture_chain(x)
+    for _ in range(2):
+        for graph in graphs:
+            graph.replay()
+    assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_what_another_graph_has_written_to_the_pool_is_found() -> None:
+    x = torch.zeros(100, device="npu")
+    first, second = capture_chain(x)
+    third, _ = capture_in_pool(torch.sin, x, first.pool())
+    for graph in (first, third, second):
+        graph.replay()
+    assert functions_of(take_after_waiting()) == [("free", "aclnnLog")]
+    for graph in (third, first, second):
+        graph.replay()
     assert functions_of(take_after_waiting()) == []
 
 

@@ -386,9 +386,9 @@ void note_launch(const Stream& stream, const Task& task, const std::string& plac
   if (Scheduler* const s = scheduler()) s->note_launch(stream, task, place);
 }
 
-void pause_launcher(bool is_bookkeeping) {
+void pause_launcher() {
   Scheduler* const s = scheduler();
-  if (s == nullptr || is_bookkeeping || own_lane != nullptr) return;
+  if (s == nullptr || own_lane != nullptr) return;
   const GilRelease released(GilRelease::When::kAlways);
   s->pause_launcher();
 }

@@ -40,7 +40,7 @@ std::string launch_place();
 void note_launch(const Stream& stream, const Task& task, const std::string& place);
 // After a launch, without locks: tasks may run before the host goes on. Not for bookkeeping, which torch_npu's
 // allocator submits under its mutex.
-void pause_launcher(bool is_bookkeeping);
+void pause_launcher();
 // Tasks that have not begun are dropped.
 void note_abort(const Stream& stream);
 void forget(const Stream& stream);

@@ -9,6 +9,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/order/findings.h"
 #include "runtime/order/host_accesses.h"
+#include "runtime/order/pool_memory.h"
 #include "runtime/order/python_lines.h"
 #include "runtime/order/shadow.h"
 #include "runtime/order/tensor_memory.h"
@@ -45,6 +46,8 @@ struct State {
   std::map<const void*, Moment> flags;
   std::map<std::pair<int32_t, int32_t>, Wait> last_waits;  // by the stream that waits, and the one that recorded
   Shadow shadow;
+  std::map<uint64_t, uint64_t> captures;  // the last tensor before each, and the last one in it
+  PoolMemory pools;
   size_t prune_threshold = kLeastThreshold;
 
   size_t number_of(int32_t stream, size_t lane = 0) {
@@ -93,12 +96,26 @@ std::vector<MemoryRange> keep_shared(std::vector<MemoryRange> ranges) {
   return ranges;
 }
 
+// Whether the memory has the contents of a tensor that is gone: a graph has written them to its pool, and nobody has
+// written anything else there. Notes what the replayed task itself writes to a pool.
+bool is_kept_by_pool(const MemoryRange& range, uint64_t tensor) {
+  const auto begin = reinterpret_cast<uintptr_t>(range.address);
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  auto capture = state().captures.lower_bound(tensor);
+  if (capture == state().captures.begin() || (--capture)->second < tensor) return false;
+  const bool is_kept = !state().pools.is_overwritten(begin, range.bytes, tensor);
+  if (range.written) state().pools.write(begin, range.bytes, tensor);
+  return is_kept;
+}
+
 // Memory of tensors that were there before the capture and are gone.
-void report_freed(const std::vector<MemoryRange>& ranges, const std::vector<uint64_t>& tensors, const Launch& launch) {
-  if (tensors.size() != ranges.size()) return;
+void report_freed(const std::vector<MemoryRange>& ranges, const Captured& captured, const Launch& launch) {
+  if (captured.tensors.size() != ranges.size()) return;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    if (tensors[i] == 0 || tensor_at(ranges[i].address) == tensors[i]) continue;
-    report_freed(access_of(ranges[i], std::make_shared<const Launch>(launch)), end_of(tensors[i]));
+    const uint64_t tensor = captured.tensors[i];
+    if (tensor == 0 || is_kept_by_pool(ranges[i], tensor)) continue;
+    if (tensor > captured.last_tensor || tensor_at(ranges[i].address) == tensor) continue;
+    report_freed(access_of(ranges[i], std::make_shared<const Launch>(launch)), end_of(tensor));
   }
 }
 
@@ -219,13 +236,20 @@ void note_launch(const Stream& stream, Task& task) {
 
 std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor) {
   if (!enabled()) return nullptr;
-  Captured captured{python_lines(), {}};
+  Captured captured{python_lines(), {}, last_tensor};
   for (const MemoryRange& range : task.memory_ranges()) {
     const uint64_t tensor = range.bytes == 0 ? 0 : tensor_at(range.address);
-    captured.tensors.push_back(tensor <= last_tensor ? tensor : 0);
-    if (captured.tensors.back() != 0) remember_end_of(tensor);
+    captured.tensors.push_back(tensor);
+    if (tensor != 0 && tensor <= last_tensor) remember_end_of(tensor);
   }
   return std::make_shared<const Captured>(std::move(captured));
+}
+
+void note_capture_end(uint64_t last_tensor) {
+  if (!enabled()) return;
+  const uint64_t last = opwright::order::last_tensor();
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  if (last > last_tensor) state().captures[last_tensor] = last;
 }
 
 Replay::Replay(const Stream& stream, size_t lanes, size_t points)
@@ -252,7 +276,7 @@ void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
   std::vector<MemoryRange> ranges = task.memory_ranges();
-  report_freed(ranges, captured.tensors, launch);
+  report_freed(ranges, captured, launch);
   ranges = keep_shared(std::move(ranges));
   if (ranges.empty()) return;
   Effects effects;
@@ -337,6 +361,7 @@ void forget(const void* begin, size_t bytes) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   const auto first = reinterpret_cast<uintptr_t>(begin);
   state().shadow.forget(first, bytes);
+  state().pools.forget(first, bytes);
   auto& flags = state().flags;
   flags.erase(flags.lower_bound(begin), flags.lower_bound(reinterpret_cast<const void*>(first + bytes)));
 }

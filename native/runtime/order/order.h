@@ -49,12 +49,15 @@ void note_seen(const Moment& moment);
 // Where a task was captured.
 struct Captured {
   std::string lines;  // of Python, innermost first
-  // Of each of its memory_ranges the tensor that had the memory before the capture, as tensor_at; 0 if none had. Empty
-  // if the task was replaced.
+  // Of each of its memory_ranges the tensor that had the memory then, as tensor_at; 0 if none had. Empty if the task
+  // was replaced.
   std::vector<uint64_t> tensors;
+  uint64_t last_tensor = 0;  // that had memory before the capture
 };
-// Null if nobody checks the order. `last_tensor` is the last one that had memory before the capture.
+// Null if nobody checks the order.
 std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor);
+// Tensors that were made since `last_tensor` are in the memory of the graph that was captured meanwhile.
+void note_capture_end(uint64_t last_tensor);
 
 // One replay of a captured graph on a stream: its tasks in a possible order of execution. Lanes begin behind what the
 // stream was given before, and what it is given next happens behind all of them.

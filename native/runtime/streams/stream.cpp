@@ -110,7 +110,8 @@ void Stream::submit(TaskPtr task) {
     if (const auto failure = take_failure()) throw Error(failure->code, failure->text);
     return;
   }
-  const bool is_bookkeeping = task->is_bookkeeping();
+  // A function of the host's may run before the host goes on, as other work may.
+  const bool is_work = !task->is_bookkeeping() || task->host_function() != nullptr;
   const std::string place = explore::launch_place();
   bool wake;
   {
@@ -123,7 +124,7 @@ void Stream::submit(TaskPtr task) {
     wake = asleep_;
   }
   if (wake) arrived_.notify_one();
-  explore::pause_launcher(is_bookkeeping);
+  if (is_work) explore::pause_launcher();
 }
 
 bool Stream::wait(Timeout timeout) {
