@@ -36,6 +36,7 @@ C_TYPES = {
     "int32": "Int32",
     "int8": "Int8",
     "uint64": "UInt64",
+    "uint32": "UInt32",
     "bool": "Bool",
     "double": "Double",
     "float": "Float",

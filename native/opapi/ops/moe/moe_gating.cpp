@@ -4,6 +4,12 @@
 
 #include "opapi/ops/moe/moe.h"
 
+namespace opwright::opapi::kind {
+
+using UInt32 = Plain<uint32_t>;  // MoeFusedTopk alone has them
+
+}  // namespace opwright::opapi::kind
+
 namespace {
 
 using namespace opwright::opapi::moe;  // NOLINT: tables only
@@ -143,6 +149,77 @@ void gate_backward(const at::Tensor& norm, const at::Tensor& grad, const at::Ten
   }
 }
 
+// The form with unsigned numbers. An expert outside of the kept groups keeps its place with the score 0.
+struct FusedTopk {
+  int64_t groups, kept_groups, summed, k;
+  bool norm, mapping;
+  double scale;
+};
+
+constexpr int64_t kMostGroups = 256, kMostMapped = 128;  // documented
+
+void check_fused_topk(const at::Tensor& x, const at::Tensor& bias, int64_t activation, const FusedTopk& gate) {
+  require(x.dim() == 2 && bias.dim() == 1 && bias.size(0) == x.size(1) && bias.scalar_type() == x.scalar_type(),
+          ACLNN_ERR_PARAM_INVALID, "parameters 'x' and 'addNum' are ", x.scalar_type(), " ", x.sizes(), " and ",
+          bias.scalar_type(), " ", bias.sizes(), "; they must be [tokens, experts] and [experts] of one dtype");
+  require(x.scalar_type() == at::kFloat || kind::is_half(x.scalar_type()), ACLNN_ERR_PARAM_INVALID, "parameter 'x' is ",
+          x.scalar_type(), "; allowed: float32, float16, bfloat16");
+  require(activation == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'activateType' is ", activation,
+          "; allowed: 0 (sigmoid)");
+  const int64_t experts = x.size(1);
+  require(experts <= kMostExperts, ACLNN_ERR_PARAM_INVALID, "parameter 'x' has ", experts,
+          " experts; allowed: at most ", kMostExperts);
+  require(gate.groups > 0 && gate.groups <= kMostGroups && experts % gate.groups == 0, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'groupNum' is ", gate.groups, "; it must be between 1 and ", kMostGroups, " and divide the ",
+          experts, " experts");
+  require(gate.kept_groups > 0 && gate.kept_groups <= gate.groups, ACLNN_ERR_PARAM_INVALID, "parameter 'groupTopk' is ",
+          gate.kept_groups, "; it must be between 1 and groupNum, ", gate.groups);
+  require(gate.summed > 0 && gate.summed <= experts / gate.groups, ACLNN_ERR_PARAM_INVALID, "parameter 'topN' is ",
+          gate.summed, "; it must be between 1 and the experts of a group, ", experts / gate.groups);
+  require(gate.k > 0 && gate.k <= experts, ACLNN_ERR_PARAM_INVALID, "parameter 'topK' is ", gate.k,
+          "; it must be between 1 and the experts, ", experts);
+}
+
+void check_mapping(const at::Tensor& x, const OptionalTensor& counts, const OptionalTensor& table) {
+  require(counts.has_value() && table.has_value(), ACLNN_ERR_PARAM_NULLPTR, "parameter '",
+          counts ? "mappingTable" : "mappingNum", "' is null, but enableExpertMapping requires it");
+  require(counts->scalar_type() == at::kInt && table->scalar_type() == at::kInt, ACLNN_ERR_PARAM_INVALID,
+          "parameters 'mappingNum' and 'mappingTable' are ", counts->scalar_type(), " and ", table->scalar_type(),
+          "; allowed: int32");
+  require(counts->dim() == 1 && counts->size(0) == x.size(1) && table->dim() == 2 && table->size(0) == x.size(1) &&
+              table->size(1) >= 1 && table->size(1) <= kMostMapped,
+          ACLNN_ERR_PARAM_INVALID, "parameters 'mappingNum' and 'mappingTable' have shapes ", counts->sizes(), " and ",
+          table->sizes(), "; they must be [", x.size(1), "] and [", x.size(1), ", 1 to ", kMostMapped, "]");
+}
+
+// The tokens take the places of an expert in turn.
+at::Tensor mapped(const at::Tensor& experts, const at::Tensor& counts, const at::Tensor& table) {
+  const at::Tensor wrong = counts.masked_select((counts < 0).logical_or_(counts > table.size(1)));
+  require(wrong.numel() == 0, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'mappingNum' has an element outside of 0 and the columns of mappingTable, ", table.size(1));
+  const at::Tensor tokens = at::arange(experts.size(0), at::kLong).unsqueeze(1);
+  const at::Tensor places = tokens.remainder(counts.to(at::kLong).clamp_min(1).index({experts}));
+  return table.index({experts, places});
+}
+
+void fused_topk(const at::Tensor& x, const at::Tensor& bias, const OptionalTensor& counts, const OptionalTensor& table,
+                int64_t activation, const FusedTopk& gate, at::Tensor& y, at::Tensor& experts_out) {
+  require(y.scalar_type() == at::kFloat && experts_out.scalar_type() == at::kInt, ACLNN_ERR_PARAM_INVALID,
+          "parameters 'y' and 'indices' are ", y.scalar_type(), " and ", experts_out.scalar_type(),
+          "; they must be float32 and int32");
+  check_fused_topk(x, bias, activation, gate);
+  if (gate.mapping) check_mapping(x, counts, table);
+  const at::Tensor norm = at::sigmoid(x.to(at::kFloat));
+  const at::Tensor grouped = (norm + bias.to(at::kFloat)).view({-1, gate.groups, x.size(1) / gate.groups});
+  const at::Tensor sums = std::get<0>(grouped.topk(gate.summed)).sum(-1);
+  const at::Tensor hidden = at::ones_like(sums, at::kBool).scatter_(-1, highest(sums, gate.kept_groups).experts, false);
+  const at::Tensor experts = highest(grouped.masked_fill(hidden.unsqueeze(-1), 0).view(norm.sizes()), gate.k).experts;
+  at::Tensor scores = norm.gather(-1, experts);
+  if (gate.norm) scores = scores / scores.sum(-1, /*keepdim=*/true) * gate.scale;
+  assign(y, scores);
+  assign(experts_out, gate.mapping ? mapped(experts, *counts, *table) : experts);
+}
+
 // Rows and columns are scaled in turn until they have equal sums, to which the columns' factors are compared.
 void sinkhorn(const at::Tensor& cost, double tolerance, at::Tensor& out) {
   require(cost.dim() == 2, ACLNN_ERR_PARAM_INVALID, "cost has ", cost.dim(), " dimensions; allowed: 2");
@@ -187,6 +264,12 @@ ACLNN(MoeGatingTopKBackward,
       (In, xNorm)(In, gradY)(Index, expertIdx)(Int, renorm)(Int, normType)(Double, routedScalingFactor)(Double,
                                                                                                         eps)(Out, out),
       gate_backward(xNorm, gradY, expertIdx, {0, 1, 1, 0, renorm, normType, routedScalingFactor, eps}, out))
+ACLNN(MoeFusedTopk,
+      (In, x)(In, addNum)(OptIn, mappingNum)(OptIn, mappingTable)(UInt32, groupNum)(UInt32, groupTopk)(UInt32, topN)(
+          UInt32, topK)(UInt32, activateType)(Bool, isNorm)(Float, scale)(Bool, enableExpertMapping)(Out, y)(Out,
+                                                                                                             indices),
+      fused_topk(x, addNum, mappingNum, mappingTable, activateType,
+                 {groupNum, groupTopk, topN, topK, isNorm, enableExpertMapping, scale}, y, indices))
 ACLNN(Sinkhorn, (In, cost)(OptScalar, tol)(Out, p), sinkhorn(cost, tol ? tol->toDouble() : kSinkhornTolerance, p))
 
 #undef GATE_PARAMS

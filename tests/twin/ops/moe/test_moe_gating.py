@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 import torch
 import torch_npu
 from torch.nn import functional
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.samples import positions, some
 
@@ -161,3 +164,59 @@ def test_group_refusals() -> None:
     rejects("kGroup", gate, x, 3, group_count=4, k_group=5)
     rejects("'k' is 4", gate, x, 4, group_count=4, k_group=1)
     rejects("normType", gate, x, 3, norm_type=3)
+
+
+# the form with unsigned numbers
+
+
+def fused_topk(
+    x: torch.Tensor,
+    bias: torch.Tensor,
+    counts: torch.Tensor | None,
+    table: torch.Tensor | None,
+    *numbers: int,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    y = torch.empty(len(x), numbers[3], device=x.device)
+    experts = torch.empty(len(x), numbers[3], dtype=torch.int32, device=x.device)
+    call(
+        "aclnnMoeFusedTopk",
+        *(x, bias, counts, table),
+        *map(ctypes.c_uint32, (*numbers, 0)),
+        *(scale is not None, ctypes.c_float(scale or 0), table is not None, y, experts),
+    )
+    return y, experts
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+@pytest.mark.parametrize("scale", [None, 2.5])
+@pytest.mark.parametrize("mapping", [False, True])
+def test_fused_topk(*, dtype: torch.dtype, scale: float | None, mapping: bool) -> None:
+    x, bias = some((6, 12), dtype), some((12,), dtype)
+    counts, table = positions((12,), 3, torch.int32), positions((12, 3), 99, torch.int32)
+    norm = x.float().sigmoid()
+    grouped = allowed(norm + bias.float(), 4, 2, 1)
+    # Experts of the other groups take part with the score 0.
+    experts = best(grouped.masked_fill(grouped.isinf(), 0), 5)
+    weights = norm.gather(-1, experts)
+    if scale is not None:
+        weights = scale * weights / weights.sum(-1, keepdim=True)
+    if mapping:
+        places = torch.arange(6)[:, None] % counts[experts].clamp(min=1)
+        experts = table[experts, places]
+    given = (counts, table) if mapping else (None, None)
+    agree(
+        run_on_npu(fused_topk, x, bias, *given, 4, 2, 2, 5, scale=scale), (weights, experts.int())
+    )
+
+
+def test_fused_topk_refusals() -> None:
+    x, bias = some((6, 12), torch.float32), some((12,), torch.float32)
+    counts, table = positions((12,), 3, torch.int32), positions((12, 3), 99, torch.int32)
+    rejects("'groupNum' is 5", fused_topk, x, bias, None, None, 5, 2, 2, 5)
+    rejects("'groupTopk' is 5", fused_topk, x, bias, None, None, 4, 5, 2, 5)
+    rejects("'topN' is 4", fused_topk, x, bias, None, None, 4, 2, 4, 5)
+    rejects("'topK' is 13", fused_topk, x, bias, None, None, 4, 2, 2, 13)
+    rejects("'addNum'", fused_topk, x, bias[1:], None, None, 4, 2, 2, 5)
+    rejects("'mappingNum' is null", fused_topk, x, bias, None, table, 4, 2, 2, 5)
+    rejects("outside of 0 and the columns", fused_topk, x, bias, counts + 3, table, 4, 2, 2, 5)
