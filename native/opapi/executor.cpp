@@ -14,6 +14,8 @@
 
 #include "collective/rank_group.h"
 #include "opapi/declare.h"
+#include "opapi/documented_operands.h"
+#include "runtime/streams/consumer_thread.h"
 
 namespace opwright::opapi {
 
@@ -69,7 +71,9 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
   void examine() {
     if (!function_.has_dry_run || !function_.has_tensors) return;
     const Signature call = sign(Signature::Detail::kShapes);
-    if (is_accepted(call) || !dry_run(attempt_of, this, threads_)) return;
+    if (is_accepted(call)) return;
+    if (!on_consumer_thread()) require_documented_operands();
+    if (!dry_run(attempt_of, this, threads_)) return;
     if (function_.is_simple) require_kernels_once();
     accept(call);
   }
@@ -168,6 +172,18 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     if (dtypes.largest_integer() > kLargestAxis || is_accepted(dtypes)) return;
     require_kernels(attempt_of, this, threads_);
     accept(dtypes);
+  }
+
+  void require_documented_operands() {
+    if (!is_documented(function_.name)) return;
+    std::vector<NamedTensors> operands;
+    for (const Parameter& parameter : function_) {
+      std::vector<std::vector<aclTensor*>> tensors;
+      add_tensors(parameter, tensors);
+      if (tensors.empty()) continue;
+      operands.push_back({parameter.name, {tensors[0].begin(), tensors[0].end()}});
+    }
+    require_documented(function_.name, operands);
   }
 
   void add_tensors(const Parameter& parameter, std::vector<std::vector<aclTensor*>>& tensors) {

@@ -136,6 +136,26 @@ PADDED = functional.pad(IMAGE, (1, 2, 2, 1), mode="circular")
 VOLUME = noise(1, 2, 3, 4, 5)
 POOLED, POSITIONS = functional.max_pool2d(IMAGE, 2, return_indices=True)
 HALF = noise(2, 3, 4).half()
+HALF_CUBE, HALF_IMAGE = CUBE.half(), IMAGE.half()
+HALF_WEIGHT, HALF_BIAS, HALF_SMOOTH = WEIGHT.half(), BIAS.half(), SMOOTH.half()
+HALF_SCALE, HALF_SHIFT = SCALE.half(), SHIFT.half()
+HALF_SUM = HALF_CUBE + HALF_CUBE.flip(0)
+
+
+def adapted_halves() -> torch.Tensor:
+    """Return what the numbers of the half-precision operands give without another rounding."""
+    norm = layer_norm(HALF_CUBE.float(), HALF_WEIGHT.float(), HALF_BIAS.float())
+    return norm * (1 + HALF_SCALE.float()[:, None]) + HALF_SHIFT.float()[:, None]
+
+
+def group_halves() -> torch.Tensor:
+    weights = HALF_WEIGHT[:4].float(), HALF_BIAS[:4].float()
+    return functional.silu(functional.group_norm(HALF_IMAGE.float(), 2, *weights, 1e-5))
+
+
+def root_mean_square(x: torch.Tensor) -> torch.Tensor:
+    return rms_norm(x.float(), HALF_WEIGHT.float())
+
 
 CASES: list[tuple[str, Sequence[object]]] = [
     # activations
@@ -355,15 +375,15 @@ CASES: list[tuple[str, Sequence[object]]] = [
     (
         "aclnnAdaLayerNormQuant",
         [
-            CUBE,
-            SCALE,
-            SHIFT,
-            WEIGHT,
-            BIAS,
-            SMOOTH,
+            HALF_CUBE,
+            HALF_SCALE,
+            HALF_SHIFT,
+            HALF_WEIGHT,
+            HALF_BIAS,
+            HALF_SMOOTH,
             1e-5,
             "dynamic",
-            *map(Out, rows_quantized(ADAPTED * SMOOTH)),
+            *map(Out, rows_quantized(adapted_halves() * HALF_SMOOTH.float())),
             None,
         ],
     ),
@@ -443,29 +463,31 @@ CASES: list[tuple[str, Sequence[object]]] = [
     (
         "aclnnAddRmsNormDynamicQuant",
         [
-            CUBE,
-            CUBE.flip(0),
-            WEIGHT,
-            SMOOTH,
+            HALF_CUBE,
+            HALF_CUBE.flip(0),
+            HALF_WEIGHT,
+            HALF_SMOOTH,
             None,
             1e-5,
-            Out(rows_quantized(rms_norm(SUM, WEIGHT) * SMOOTH)[0]),
+            Out(rows_quantized(root_mean_square(HALF_SUM) * HALF_SMOOTH.float())[0]),
             None,
-            Out(SUM),
-            Out(rows_quantized(rms_norm(SUM, WEIGHT) * SMOOTH)[1]),
+            Out(HALF_SUM),
+            Out(rows_quantized(root_mean_square(HALF_SUM) * HALF_SMOOTH.float())[1]),
             None,
         ],
     ),
     (
         "aclnnRmsNormDynamicQuant",
         [
-            CUBE,
-            WEIGHT,
-            SMOOTH,
-            BIAS,
+            HALF_CUBE,
+            HALF_WEIGHT,
+            HALF_SMOOTH,
+            HALF_BIAS,
             1e-5,
             2,
-            *map(Out, rows_quantized((rms_norm(CUBE, WEIGHT) + BIAS) * SMOOTH)),
+            *map(
+                Out, rows_quantized((root_mean_square(HALF_CUBE) + HALF_BIAS) * HALF_SMOOTH.float())
+            ),
         ],
     ),
     (
@@ -488,14 +510,14 @@ CASES: list[tuple[str, Sequence[object]]] = [
     (
         "aclnnGroupNormSiluQuant",
         [
-            IMAGE,
-            WEIGHT[:4],
-            BIAS[:4],
+            HALF_IMAGE,
+            HALF_WEIGHT[:4],
+            HALF_BIAS[:4],
             SMOOTH[:4],
             2,
             1e-5,
             YES,
-            Out((functional.silu(GROUPS) / SMOOTH[:4, None, None]).round().to(torch.int8)),
+            Out((group_halves() / SMOOTH[:4, None, None]).round().to(torch.int8)),
             None,
             None,
         ],
@@ -951,11 +973,11 @@ REFUSED: list[tuple[str, Sequence[object], str]] = [
     (
         "aclnnBidirectionLSTM",
         [
-            CUBE,
-            CUBE,
-            CUBE,
-            X,
-            X,
+            HALF_CUBE,
+            HALF_CUBE,
+            HALF_CUBE,
+            X.half(),
+            X.half(),
             None,
             None,
             None,
@@ -966,9 +988,9 @@ REFUSED: list[tuple[str, Sequence[object], str]] = [
             NO,
             NO,
             NO,
-            CUBE,
-            CUBE,
-            CUBE,
+            HALF_CUBE,
+            HALF_CUBE,
+            HALF_CUBE,
         ],
         "numLayers is 2; allowed: 1",
     ),
@@ -1014,14 +1036,14 @@ def test_a_layer_in_two_directions(*, packed: bool | None) -> None:
         result, last = network(sequence, tuple(state))
         expected, _ = torch.nn.utils.rnn.pad_packed_sequence(result)
         expected = expected[used] if packed else expected
-    arguments = [x[used] if packed else x, *state, *weights[:4], *weights[4:]]
-    outputs = [Out(expected.detach()), *(Out(each.detach()) for each in last)]
+    arguments = [each.half() for each in (x[used] if packed else x, *state, *weights)]
+    outputs = [Out(each.detach().half()) for each in (expected, *last)]
     values: list[object] = list(map(prepared, arguments))
     results = list(map(prepared, outputs))
     if packed is None:
         call("aclnnBidirectionLSTM", *values, 1, YES, NO, YES, *results)
     else:
-        options = [prepared(sizes), 1, YES, NO, YES, packed]
+        options = [prepared(sizes.int()), 1, YES, NO, YES, packed]
         call("aclnnBidirectionLSTMV2", *values, *options, *results)
     for output, value in zip(outputs, results, strict=True):
         compare(value, output.expected)

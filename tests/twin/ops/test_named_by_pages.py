@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 YES, NO = True, False
 X, Y, CUBE = noise(4, 6), noise(4, 6), noise(2, 3, 8)
-LOW, HIGH = torch.randint(-9, 9, (4, 6)), torch.randint(-9, 9, (4, 6))
+LOW = torch.randint(-9, 9, (4, 6)).int()
+HIGH = torch.randint(-9, 9, (4, 6)).int()
 BYTES = [torch.randint(-5, 6, shape, dtype=torch.int8) for shape in ((2, 3, 4), (2, 4, 5))]
 LISTS = [noise(3), noise(2, 2)]
 OTHERS = [noise(3).abs() + 0.5, noise(2, 2).abs() + 0.5]
@@ -313,7 +314,7 @@ WRONG: list[tuple[str, Sequence[object], str]] = [
     ("aclnnDropout", [X, 1.5, YES, 3, 0, X, MASK], "p is 1.5; allowed: 0 to 1"),
     ("aclnnScatterMax", [X, ROWS, Y, NO], "updates has the shape"),
     ("aclnnIou", [BOXES, GROUND, "giou", ctypes.c_float(0), NO, X], "mode is 'giou'; allowed: iof"),
-    ("aclnnQuantMatmul", [X, Y, None, ctypes.c_float(1), X], "allowed: int8 each"),
+    ("aclnnQuantMatmul", [X, Y, None, ctypes.c_float(1), X], "'x1' is float32; allowed: int8"),
 ]
 
 

@@ -1,0 +1,135 @@
+// native/opapi/documented_operands.cpp
+#include "opapi/documented_operands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "nnopbase/validate.h"
+#include "runtime/call.h"
+
+namespace opwright::opapi {
+
+namespace {
+
+using Dtypes = uint64_t;  // a bit for each aclDataType
+
+constexpr Dtypes bit_of(aclDataType dtype) { return Dtypes{1} << static_cast<unsigned>(dtype); }
+
+// The words of operands.tsv.
+constexpr Dtypes float32 = bit_of(ACL_FLOAT);
+constexpr Dtypes float16 = bit_of(ACL_FLOAT16);
+constexpr Dtypes bfloat16 = bit_of(ACL_BF16);
+constexpr Dtypes float64 = bit_of(ACL_DOUBLE);
+constexpr Dtypes int8 = bit_of(ACL_INT8);
+constexpr Dtypes uint8 = bit_of(ACL_UINT8);
+constexpr Dtypes int16 = bit_of(ACL_INT16);
+constexpr Dtypes uint16 = bit_of(ACL_UINT16);
+constexpr Dtypes int32 = bit_of(ACL_INT32);
+constexpr Dtypes uint32 = bit_of(ACL_UINT32);
+constexpr Dtypes int64 = bit_of(ACL_INT64);
+constexpr Dtypes uint64 = bit_of(ACL_UINT64);
+constexpr Dtypes boolean = bit_of(ACL_BOOL);
+constexpr Dtypes complex32 = bit_of(ACL_COMPLEX32);
+constexpr Dtypes complex64 = bit_of(ACL_COMPLEX64);
+constexpr Dtypes complex128 = bit_of(ACL_COMPLEX128);
+constexpr Dtypes int4 = bit_of(ACL_INT4);
+constexpr Dtypes hifloat8 = bit_of(ACL_HIFLOAT8);
+constexpr Dtypes float8_e5m2 = bit_of(ACL_FLOAT8_E5M2);
+constexpr Dtypes float8_e4m3fn = bit_of(ACL_FLOAT8_E4M3FN);
+constexpr Dtypes float8_e8m0 = bit_of(ACL_FLOAT8_E8M0);
+constexpr Dtypes float4_e2m1 = bit_of(ACL_FLOAT4_E2M1);
+constexpr Dtypes float4_e1m2 = bit_of(ACL_FLOAT4_E1M2);
+constexpr Dtypes kAnyDtype = ~Dtypes{0};
+constexpr size_t kAnyDims = SIZE_MAX;
+
+struct Row {
+  std::string_view function;
+  std::string_view operand;
+  Dtypes dtypes;
+  size_t least, most;      // dimensions
+  std::string_view shape;  // of the operand that has the same one, or empty
+};
+
+constexpr Row kRows[] = {
+#include "operands.inc"
+};
+
+struct ByFunction {
+  constexpr bool operator()(const Row& row, std::string_view function) const { return row.function < function; }
+  constexpr bool operator()(std::string_view function, const Row& row) const { return function < row.function; }
+};
+
+constexpr bool is_sorted() {
+  for (size_t i = 1; i < std::size(kRows); ++i) {
+    if (kRows[i].function < kRows[i - 1].function) return false;
+  }
+  return true;
+}
+static_assert(is_sorted(), "operands.tsv has its functions in alphabetical order");
+
+std::string names_of(Dtypes dtypes) {
+  std::string result;
+  for (int code = 0; code < 64; ++code) {
+    if ((dtypes & (Dtypes{1} << code)) == 0) continue;
+    result += (result.empty() ? "" : ", ") + dtype_name(static_cast<aclDataType>(code));
+  }
+  return result;
+}
+
+bool has(Dtypes dtypes, aclDataType dtype) {
+  return dtype >= 0 && static_cast<int>(dtype) < 64 && (dtypes & bit_of(dtype)) != 0;
+}
+
+void require_dtype(const Row& row, const aclTensor& tensor) {
+  if (has(row.dtypes, tensor.dtype)) return;
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' is ", dtype_name(tensor.dtype),
+       "; allowed: ", names_of(row.dtypes));
+}
+
+// Where a page allows one dimension and more, CANN takes a tensor without any for one of one element.
+void require_dims(const Row& row, const aclTensor& tensor) {
+  const size_t dims = tensor.sizes.size(), least = row.least == 1 && row.most > 1 ? 0 : row.least;
+  if (dims >= least && dims <= row.most) return;
+  const std::string allowed = row.least == row.most ? text(row.most) : text(row.least, " to ", row.most);
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' has shape ", to_string(tensor.sizes),
+       "; allowed: ", allowed, row.most == 1 ? " dimension" : " dimensions");
+}
+
+const NamedTensors* find(const std::vector<NamedTensors>& operands, std::string_view name) {
+  const auto found =
+      std::find_if(operands.begin(), operands.end(), [&](const NamedTensors& operand) { return operand.name == name; });
+  return found == operands.end() ? nullptr : &*found;
+}
+
+void require_shape(const Row& row, const aclTensor& tensor, const std::vector<NamedTensors>& operands) {
+  const NamedTensors* const like = row.shape.empty() ? nullptr : find(operands, row.shape);
+  if (like == nullptr || like->tensors.size() != 1 || like->tensors[0] == nullptr) return;
+  const Dims& wanted = like->tensors[0]->sizes;
+  if (tensor.sizes == wanted) return;
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' has shape ", to_string(tensor.sizes),
+       "; it must have that of '", row.shape, "', ", to_string(wanted));
+}
+
+}  // namespace
+
+bool is_documented(std::string_view function) noexcept {
+  return std::binary_search(std::begin(kRows), std::end(kRows), function, ByFunction());
+}
+
+void require_documented(std::string_view function, const std::vector<NamedTensors>& operands) {
+  const auto [begin, end] = std::equal_range(std::begin(kRows), std::end(kRows), function, ByFunction());
+  for (const Row* row = begin; row != end; ++row) {
+    const NamedTensors* const operand = find(operands, row->operand);
+    if (operand == nullptr) continue;
+    for (const aclTensor* const tensor : operand->tensors) {
+      if (tensor == nullptr) continue;
+      require_dtype(*row, *tensor);
+      require_dims(*row, *tensor);
+      require_shape(*row, *tensor, operands);
+    }
+  }
+}
+
+}  // namespace opwright::opapi

@@ -1,0 +1,25 @@
+// native/opapi/documented_operands.h
+// Dtypes, numbers of dimensions and equal shapes that CANN's pages give for operands (operands.tsv). Phase 1 compares
+// them for functions that C++ programs call and torch_npu does not: what torch_npu passes, its own checks have seen.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "nnopbase/objects.h"
+
+namespace opwright::opapi {
+
+// A parameter that is a tensor, or a list of them. Absent ones are null.
+struct NamedTensors {
+  std::string_view name;
+  std::vector<const aclTensor*> tensors;
+};
+
+// Throws Error if an operand is none of those that the function's page allows.
+void require_documented(std::string_view function, const std::vector<NamedTensors>& operands);
+
+// True if the table has rows of this function.
+bool is_documented(std::string_view function) noexcept;
+
+}  // namespace opwright::opapi

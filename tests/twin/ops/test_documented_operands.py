@@ -1,0 +1,108 @@
+"""Phase 1 refuses operands that the function's page does not allow: native/opapi/operands.tsv."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from opwright.aclnn.known import find_known_parameters
+from opwright.aclnn.signature import CType
+from tests.twin.aclnn_calls import AclnnError, call
+from tests.twin.on_twin import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+TENSORS = {CType.TENSOR, CType.TENSOR_LIST}
+INVALID = 161002
+
+
+@dataclass(frozen=True)
+class Row:
+    function: str
+    operands: list[str]
+    dtypes: list[str]
+    shape: str
+
+
+def rows() -> list[Row]:
+    lines = (ROOT / "native" / "opapi" / "operands.tsv").read_text(encoding="utf-8").splitlines()
+    made = []
+    for line in lines[1:]:
+        function, operands, dtypes, _, shape = line.split("\t")
+        made.append(Row(function, operands.split(), dtypes.split(), shape))
+    return made
+
+
+def test_rows_name_operands_that_the_functions_have() -> None:
+    """A name that no parameter has would be a check that never happens."""
+    unknown = []
+    for row in rows():
+        parameters = find_known_parameters(row.function)
+        assert parameters is not None, row.function
+        tensors = {each.name for each in parameters if each.ctype in TENSORS}
+        named = [*row.operands, *([row.shape] if row.shape else [])]
+        unknown += [(row.function, name) for name in named if name not in tensors]
+    assert unknown == []
+
+
+def test_an_operand_stands_in_one_row_of_its_function() -> None:
+    named = [(row.function, name) for row in rows() for name in row.operands]
+    assert len(named) == len(set(named)) > 1000
+    assert all(first.function <= second.function for first, second in pairwise(rows()))
+
+
+def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype).to("npu")
+
+
+REFUSED: list[tuple[str, Callable[[], Sequence[object]], str]] = [
+    (
+        "aclnnIsInf",
+        lambda: [npu(3, dtype=torch.complex64), npu(3, dtype=torch.bool)],
+        "'x' is complex64; allowed: float32, float16, int8, ",
+    ),
+    (
+        "aclnnIsInf",
+        lambda: [npu(3), npu(4, dtype=torch.bool)],
+        r"'out' has shape \[4\]; it must have that of 'x', \[3\]",
+    ),
+    (
+        "aclnnSignBitsUnpack",
+        lambda: [npu(2, 2, dtype=torch.uint8), 1, torch.float32, npu(1, 32)],
+        r"'self' has shape \[2, 2\]; allowed: 1 dimension$",
+    ),
+    (
+        "aclnnExpSegsum",
+        lambda: [npu(3, 4), npu(3, 4, 4)],
+        r"'self' has shape \[3, 4\]; allowed: 3 to 4 dimensions",
+    ),
+    (
+        "aclnnAddN",
+        lambda: [[npu(3), npu(3, dtype=torch.int16)], npu(3)],
+        "'tensors' is int16; allowed: float32",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), REFUSED)
+def test_other_operands_are_refused_at_the_call(
+    function: str, arguments: Callable[[], Sequence[object]], message: str
+) -> None:
+    with pytest.raises(
+        AclnnError, match=f"{function}GetWorkspaceSize: parameter {message}"
+    ) as caught:
+        call(function, *arguments())
+    assert caught.value.code == INVALID
+
+
+def test_a_tensor_without_dimensions_stands_for_one_of_one_element() -> None:
+    """Pages give 1 to 8 dimensions."""
+    one = torch.tensor(2.0).to("npu")
+    out = torch.tensor(0.0).to("npu")
+    call("aclnnSquaredRelu", one, out)
+    assert out.item() == 4
