@@ -2,9 +2,12 @@
 #include "opapi/documented_operands.h"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "nnopbase/validate.h"
 #include "runtime/call.h"
@@ -49,7 +52,7 @@ struct Row {
   std::string_view operand;
   Dtypes dtypes;
   size_t least, most;      // dimensions
-  std::string_view shape;  // of the operand that has the same one, or empty
+  std::string_view shape;  // the operand that has the same one, forms in parentheses, or nothing
 };
 
 constexpr Row kRows[] = {
@@ -103,13 +106,74 @@ const NamedTensors* find(const std::vector<NamedTensors>& operands, std::string_
   return found == operands.end() ? nullptr : &*found;
 }
 
-void require_shape(const Row& row, const aclTensor& tensor, const std::vector<NamedTensors>& operands) {
-  const NamedTensors* const like = row.shape.empty() ? nullptr : find(operands, row.shape);
-  if (like == nullptr || like->tensors.size() != 1 || like->tensors[0] == nullptr) return;
+void require_same_shape(const Row& row, const aclTensor& tensor, const std::vector<NamedTensors>& operands) {
+  const NamedTensors* const like = find(operands, row.shape);
+  if (like == nullptr || like->tensors.empty() || like->tensors[0] == nullptr) return;
   const Dims& wanted = like->tensors[0]->sizes;
   if (tensor.sizes == wanted) return;
   fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' has shape ", to_string(tensor.sizes),
        "; it must have that of '", row.shape, "', ", to_string(wanted));
+}
+
+// What the names in a call's forms stand for: a size, or several for a name with an asterisk.
+using Names = std::map<std::string_view, std::vector<int64_t>>;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+bool is_bound(Names& names, std::string_view name, std::vector<int64_t> sizes) {
+  return names.try_emplace(name, sizes).first->second == sizes;
+}
+
+// 3, H or 4H
+bool is_size(std::string_view word, int64_t size, Names& names) {
+  int64_t factor = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
+  word.remove_prefix(static_cast<size_t>(end - word.data()));
+  if (error != std::errc()) factor = 1;
+  if (word.empty()) return size == factor;
+  return size % factor == 0 && is_bound(names, word, {size / factor});
+}
+
+// A form is "(N,C,*S)": at most one name has an asterisk.
+bool is_form(std::string_view form, const Dims& sizes, Names& names) {
+  const std::vector<std::string_view> words = split(form.substr(1, form.size() - 2), ',');
+  const auto rest = std::find_if(words.begin(), words.end(), [](std::string_view word) { return word[0] == '*'; });
+  const bool has_rest = rest != words.end();
+  if (has_rest ? sizes.size() + 1 < words.size() : sizes.size() != words.size()) return false;
+  const auto before = static_cast<size_t>(rest - words.begin());
+  const size_t several = sizes.size() + 1 - words.size();  // 0 without an asterisk, where nobody asks
+  Names found = names;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (has_rest && i == before) {
+      const int64_t* const first = sizes.data() + before;
+      if (!is_bound(found, words[i], {first, first + several})) return false;
+    } else if (!is_size(words[i], sizes[has_rest && i > before ? i + several - 1 : i], found)) {
+      return false;
+    }
+  }
+  names = std::move(found);
+  return true;
+}
+
+void require_forms(const Row& row, const aclTensor& tensor, Names& names) {
+  const std::vector<std::string_view> forms = split(row.shape, '|');
+  if (std::any_of(forms.begin(), forms.end(), [&](auto form) { return is_form(form, tensor.sizes, names); })) return;
+  std::string known;
+  for (const auto& [name, sizes] : names) {
+    if (row.shape.find(name) == std::string_view::npos) continue;
+    known += text(known.empty() ? " where " : ", ", name, " is ",
+                  name[0] == '*' ? to_string(Dims(sizes.data(), sizes.size())) : text(sizes[0]));
+  }
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' has shape ", to_string(tensor.sizes),
+       "; allowed: ", row.shape, known);
 }
 
 }  // namespace
@@ -120,6 +184,7 @@ bool is_documented(std::string_view function) noexcept {
 
 void require_documented(std::string_view function, const std::vector<NamedTensors>& operands) {
   const auto [begin, end] = std::equal_range(std::begin(kRows), std::end(kRows), function, ByFunction());
+  Names names;
   for (const Row* row = begin; row != end; ++row) {
     const NamedTensors* const operand = find(operands, row->operand);
     if (operand == nullptr) continue;
@@ -127,7 +192,12 @@ void require_documented(std::string_view function, const std::vector<NamedTensor
       if (tensor == nullptr) continue;
       require_dtype(*row, *tensor);
       require_dims(*row, *tensor);
-      require_shape(*row, *tensor, operands);
+      if (row->shape.empty()) continue;
+      if (row->shape[0] == '(') {
+        require_forms(*row, *tensor, names);
+      } else {
+        require_same_shape(*row, *tensor, operands);
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ import torch
 
 from opwright.aclnn.known import find_known_parameters
 from opwright.aclnn.signature import CType
+from opwright.coverage.needed import needs
 from tests.twin.aclnn_calls import AclnnError, call
 from tests.twin.on_twin import ROOT
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 TENSORS = {CType.TENSOR, CType.TENSOR_LIST}
 INVALID = 161002
+YES, NO = True, False
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ def test_rows_name_operands_that_the_functions_have() -> None:
         parameters = find_known_parameters(row.function)
         assert parameters is not None, row.function
         tensors = {each.name for each in parameters if each.ctype in TENSORS}
-        named = [*row.operands, *([row.shape] if row.shape else [])]
+        like = row.shape if row.shape.isidentifier() else ""
+        named = [*row.operands, *([like] if like else [])]
         unknown += [(row.function, name) for name in named if name not in tensors]
     assert unknown == []
 
@@ -54,6 +57,13 @@ def test_an_operand_stands_in_one_row_of_its_function() -> None:
     named = [(row.function, name) for row in rows() for name in row.operands]
     assert len(named) == len(set(named)) > 1000
     assert all(first.function <= second.function for first, second in pairwise(rows()))
+
+
+def test_no_row_is_about_a_function_that_torch_npu_calls() -> None:
+    """What torch_npu passes, its own checks have seen, and pages forbid some of it."""
+    called = {need.name for need in needs()}
+    assert "aclnnAdd" in called
+    assert called.isdisjoint(row.function for row in rows())
 
 
 def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -87,6 +97,58 @@ REFUSED: list[tuple[str, Callable[[], Sequence[object]], str]] = [
         "'tensors' is int16; allowed: float32",
     ),
 ]
+
+
+HALF = torch.float16
+# Sizes that forms of several operands share: 2 directions of a layer with 5 features and 4 states.
+LAYER: dict[str, tuple[int, ...]] = {
+    "x": (6, 3, 5),
+    "initH": (2, 3, 4),
+    "initC": (2, 3, 4),
+    "wIh": (16, 5),
+    "wHh": (16, 4),
+    "bIhOptional": (16,),
+    "bHhOptional": (16,),
+    "wIhReverseOptional": (16, 5),
+    "wHhReverseOptional": (16, 4),
+    "bIhReverseOptional": (16,),
+    "bHhReverseOptional": (16,),
+    "yOut": (6, 3, 8),
+    "outputHOut": (2, 3, 4),
+    "outputCOut": (2, 3, 4),
+}
+
+
+def run_layer(**other: tuple[int, ...]) -> None:
+    tensors = [npu(*shape, dtype=HALF) for shape in (LAYER | other).values()]
+    call("aclnnBidirectionLSTM", *tensors[:11], 1, YES, NO, YES, *tensors[11:])
+
+
+@pytest.mark.parametrize(
+    ("operand", "shape", "message"),
+    [
+        ("wHh", (12, 4), r"allowed: \(4H,H\) where H is 4$"),
+        ("wIhReverseOptional", (16, 6), r"allowed: \(4H,I\) where H is 4, I is 5$"),
+        ("bIhOptional", (15,), r"allowed: \(4H\) where H is 4$"),
+        ("initC", (2, 3), "allowed: .L,B,H. where "),
+        ("yOut", (6, 3, 12), "allowed: .T,B,H..*T,B,2H. where "),
+    ],
+)
+def test_sizes_agree_with_those_of_other_operands(
+    operand: str, shape: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(AclnnError, match=f"parameter '{operand}' has shape .*{message}") as caught:
+        run_layer(**{operand: shape})
+    assert caught.value.code == INVALID
+    run_layer()
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (3, 2, 4), (5, 3, 2, 4)])
+def test_a_name_with_an_asterisk_stands_for_any_sizes(shape: tuple[int, ...]) -> None:
+    call("aclnnFatreluMul", npu(*shape), npu(), npu(*shape[:-1], 2))
+    wrong = npu(*shape[:-2], shape[-2] + 1, 2)
+    with pytest.raises(AclnnError, match=r"'out' has shape .*allowed: \(\*A,H\) where \*A is "):
+        call("aclnnFatreluMul", npu(*shape), npu(), wrong)
 
 
 @pytest.mark.parametrize(("function", "arguments", "message"), REFUSED)

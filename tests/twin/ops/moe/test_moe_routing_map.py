@@ -161,10 +161,20 @@ def test_moe_routing_map_refuses_wrong_calls() -> None:
     rejects("numOutTokens", permute, tokens, routing_map(), **too_many)
 
 
-@pytest.mark.parametrize("place", [-1, TOKENS * CHOICES])
+@pytest.mark.parametrize("place", [-2, TOKENS * CHOICES])
 def test_places_out_of_range(place: int) -> None:
     places = torch.arange(TOKENS * CHOICES, dtype=torch.int32)
     places[3] = place
     rows, shape = some((TOKENS * CHOICES, WIDTH), torch.float32), [TOKENS, WIDTH]
     text = f"parameter 'sortedIndices' has the element {place}; allowed: 0 to 11"
     rejects(text, torch_npu.npu_moe_token_unpermute_with_routing_map, rows, places, shape)
+
+
+def test_a_choice_that_a_token_does_not_use() -> None:
+    places = torch.randperm(TOKENS * CHOICES, generator=torch.Generator().manual_seed(5)).int()
+    rows, shape = some((TOKENS * CHOICES, WIDTH), torch.float32), [TOKENS, WIDTH]
+    used = rows[places.long()].view(TOKENS, CHOICES, WIDTH)
+    used[1, 1] = 0
+    places[3] = -1
+    actual = run_on_npu(torch_npu.npu_moe_token_unpermute_with_routing_map, rows, places, shape)
+    agree(actual, used.sum(1))
