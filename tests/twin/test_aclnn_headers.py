@@ -113,6 +113,13 @@ def test_headers_compile_together_and_declare_what_the_library_has(tmp_path: Pat
     assert set(declared) == {*phases, *DECLARATIONS}
 
 
+def test_older_paths_stand_for_the_same_headers(tmp_path: Path) -> None:
+    names = sorted(path.name for path in HEADERS.glob("*.h"))
+    assert sorted(path.name for path in (HEADERS / "level2").glob("*.h")) == names
+    body = "auto* const phase1 = &aclnnAddGetWorkspaceSize;\n"
+    compile_cpp(tmp_path, f'#include "aclnnop/level2/aclnn_add.h"\n{body}', "-c")
+
+
 def test_libraries_have_what_headers_declare(tmp_path: Path) -> None:
     """The functions of acl, aclnn, aclnnop and hccl, among the symbols of all libraries."""
     include = TOOLKIT.root / "include"
@@ -213,6 +220,9 @@ int main() {
   uint64_t half = 0, bytes = 0, blocks = 0;
   aclnnCalculateMatmulWeightSize(shape, &half);
   aclnnCalculateMatmulWeightSizeV2(shape, ACL_INT8, &bytes);
+  uint64_t others = 0;
+  aclnnCalculateMatmulWeightSizeV2(shape, ACL_INT32, &others);
+  if (others != bytes) return 1;
   aclnnCalculateConvolutionWeightSize(aclCreateIntArray(filter.data(), 4), false, 1, ACL_FLOAT16,
                                       &blocks);
   std::printf("%lu %lu %lu\\n", half, bytes, blocks);

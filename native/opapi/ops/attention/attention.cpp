@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "opapi/ops/attention/attention_blocks.h"
+#include "opapi/ops/attention/variable_length_attention.h"
 #include "opapi/ops/common/refusal.h"
 
 namespace opwright::opapi::attention {
@@ -252,11 +253,12 @@ void attend_backward(const Operands& operands, const Options& options, const at:
   if (operands.sink && outputs.sink.defined()) assign(outputs.sink, gradients.sink.view(outputs.sink.sizes()));
 }
 
-// The form for Ascend950 also stands for attention of packed sequences, with rope, and of quantised operands.
-void refuse_others(const std::string& layout, std::initializer_list<NamedTensor> unavailable) {
-  require(layout != "TND", ACLNN_ERR_PARAM_INVALID,
-          "parameter 'inputLayout' is 'TND'; packed sequences are not available on Ascend950");
-  refuse(unavailable);
+// The form for Ascend950 also stands for attention of packed sequences, of which a mask of dropout is made elsewhere.
+bool is_packed(const std::string& layout, const OptionalTensor& drop_mask, double keep_prob) {
+  if (layout != "TND") return false;
+  require(keep_prob == 1 || drop_mask, ACLNN_ERR_PARAM_INVALID, "parameter 'keepProb' is ", keep_prob,
+          " without a mask; available for packed sequences: 1, or a mask");
+  return true;
 }
 
 void transform_bias_rescale(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads, at::Tensor& q, at::Tensor& k,
@@ -321,24 +323,48 @@ ACLNN(FlashAttentionScoreGradV3,
 #define LATER_OPTIONS                                              \
   {prefixOptional, scaleValue,  keepProb,   preTokens, nextTokens, \
    headNum,        inputLayout, sparseMode, pseType,   std::pair(seed, offset)}
-// outDtype is for quantised operands only and the layout of the softmax's statistics is reserved (CANN's
-// aclnnFlashAttentionScoreV4.md): both have no effect here.
-ACLNN(FlashAttentionScoreV4,
-      FORWARD_IN LATER_IN(OptIn, sinkOptional) LATER_STARTS(Double, scaleValue)(Double, keepProb)
-          TOKENS(Int, outDtype)(Int, pseType)(Text, softmaxOutLayout)(Int, seed)(Int, offset)FORWARD_OUT,
-      refuse_others(inputLayout, {LATER_UNAVAILABLE});
+#define LATER_SEQUENCES(STATISTICS_LAYOUT) \
+  {prefixOptional,                         \
+   actualSeqQLenOptional,                  \
+   actualSeqKvLenOptional,                 \
+   scaleValue,                             \
+   keepProb,                               \
+   {sparseMode, preTokens, nextTokens},    \
+   headNum,                                \
+   inputLayout,                            \
+   STATISTICS_LAYOUT}
+// outDtype is for quantised operands only and the layout of the softmax's statistics for packed sequences (CANN's
+// aclnnFlashAttentionScoreV4.md).
+ACLNN(
+    FlashAttentionScoreV4,
+    FORWARD_IN LATER_IN(OptIn, sinkOptional) LATER_STARTS(Double, scaleValue)(Double, keepProb)
+        TOKENS(Int, outDtype)(Int, pseType)(Text, softmaxOutLayout)(Int, seed)(Int, offset)FORWARD_OUT,
+    refuse({LATER_UNAVAILABLE});
+    if (is_packed(inputLayout, dropMaskOptional, keepProb)) {
+      attend_sequences(
+          {query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, sinkOptional, kNone, kNone},
+          LATER_SEQUENCES(softmaxOutLayout), softmaxMaxOut, softmaxSumOut, attentionOutOut);
+    } else {
       attend({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, sinkOptional}, LATER_OPTIONS,
-             softmaxMaxOut, softmaxSumOut, attentionOutOut))
-ACLNN(FlashAttentionScoreGradV4,
-      BACKWARD_IN(OptIn, sinkInOptional) LATER_IN(OptIn, dScaleDyOptional)(OptIn, dScaleOOptional)
-          LATER_STARTS(Double, scaleValue)(Double, keepProb)(Int, preTokens)(Int, nextTokens)(Int, headNum)(
-              Text, inputLayout)(Text, softmaxInLayout)(Int, innerPrecise)(Int, sparseMode)(Int, pseType)(Int, seed)(
-              Int, offset)(Int, outDtype)(Out, dqOut)(Out, dkOut)(Out, dvOut)(OptOut, dqRopeOut)(OptOut, dkRopeOut)(
-              OptOut, dpseOut)(OptOut, dsinkOut),
-      refuse_others(inputLayout, {LATER_UNAVAILABLE, UNAVAILABLE(dScaleDy), UNAVAILABLE(dScaleO)});
+             softmaxMaxOut, softmaxSumOut, attentionOutOut);
+    })
+ACLNN(
+    FlashAttentionScoreGradV4,
+    BACKWARD_IN(OptIn, sinkInOptional) LATER_IN(OptIn, dScaleDyOptional)(OptIn, dScaleOOptional) LATER_STARTS(
+        Double, scaleValue)(Double, keepProb)(Int, preTokens)(Int, nextTokens)(Int, headNum)(Text, inputLayout)(
+        Text, softmaxInLayout)(Int, innerPrecise)(Int, sparseMode)(Int, pseType)(Int, seed)(Int, offset)(Int, outDtype)(
+        Out, dqOut)(Out, dkOut)(Out, dvOut)(OptOut, dqRopeOut)(OptOut, dkRopeOut)(OptOut, dpseOut)(OptOut, dsinkOut),
+    refuse({LATER_UNAVAILABLE, UNAVAILABLE(dScaleDy), UNAVAILABLE(dScaleO)});
+    if (is_packed(inputLayout, dropMaskOptional, keepProb)) {
+      attend_sequences_backward(
+          {query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, sinkInOptional, kNone, kNone},
+          LATER_SEQUENCES(softmaxInLayout), dy, softmaxMaxOptional, softmaxSumOptional,
+          {dqOut, dkOut, dvOut, dsinkOut});
+    } else {
       attend_backward({query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, sinkInOptional},
                       LATER_OPTIONS, dy, softmaxMaxOptional, softmaxSumOptional,
-                      {dqOut, dkOut, dvOut, dpseOut, dsinkOut}))
+                      {dqOut, dkOut, dvOut, dpseOut, dsinkOut});
+    })
 
 ACLNN(TransformBiasRescaleQkv, (In, qkv)(In, qkvBias)(Int, numHeads)(Out, qOut)(Out, kOut)(Out, vOut),
       transform_bias_rescale(qkv, qkvBias, numHeads, qOut, kOut, vOut))
@@ -357,3 +383,4 @@ ACLNN(TransformBiasRescaleQkv, (In, qkv)(In, qkvBias)(Int, numHeads)(Out, qOut)(
 #undef LATER_IN
 #undef LATER_STARTS
 #undef LATER_OPTIONS
+#undef LATER_SEQUENCES

@@ -1,27 +1,11 @@
 // native/opapi/ops/attention/variable_length_attention.cpp
-// Attention with its gradient for sequences of different lengths, packed one after the other: layout TND. Each sequence
-// attends to itself only.
-#include "opapi/ops/attention/attention.h"
+#include "opapi/ops/attention/variable_length_attention.h"
+
 #include "opapi/ops/common/max_workspace.h"
 
 namespace {
 
 using namespace opapi::attention;
-
-struct VariableLengthOptions {
-  at::OptionalIntArrayRef prefix, query_ends, key_ends;
-  double scale;
-  double keep_prob;
-  Sparsity sparsity;
-  int64_t heads;
-  const std::string& layout;
-  const std::string& statistics_layout;
-};
-
-struct VariableLengthOperands {
-  const at::Tensor &query, &key, &value;
-  const OptionalTensor &pse, &drop_mask, &mask, &sink, &query_rope, &key_rope;
-};
 
 struct SequenceSpan {
   int64_t start, length;
@@ -110,8 +94,12 @@ void for_each_sequence(const VariableLengthOperands& operands, const VariableLen
   }
 }
 
-void attend(const VariableLengthOperands& operands, const VariableLengthOptions& options, at::Tensor& softmax_max,
-            at::Tensor& softmax_sum, at::Tensor& out) {
+}  // namespace
+
+namespace opwright::opapi::attention {
+
+void attend_sequences(const VariableLengthOperands& operands, const VariableLengthOptions& options,
+                      at::Tensor& softmax_max, at::Tensor& softmax_sum, at::Tensor& out) {
   out.zero_();
   for_each_sequence(operands, options, [&](const Problem& problem, SequenceSpan queries, SequenceSpan) {
     const Result result = forward(problem);
@@ -122,13 +110,9 @@ void attend(const VariableLengthOperands& operands, const VariableLengthOptions&
   });
 }
 
-struct VariableLengthGradientOutputs {
-  at::Tensor &query, &key, &value, &sink;
-};
-
-void attend_backward(const VariableLengthOperands& operands, const VariableLengthOptions& options, const at::Tensor& dy,
-                     const OptionalTensor& softmax_max, const OptionalTensor& softmax_sum,
-                     const VariableLengthGradientOutputs& outputs) {
+void attend_sequences_backward(const VariableLengthOperands& operands, const VariableLengthOptions& options,
+                               const at::Tensor& dy, const OptionalTensor& softmax_max,
+                               const OptionalTensor& softmax_sum, const VariableLengthGradientOutputs& outputs) {
   require(softmax_max && softmax_sum, ACLNN_ERR_PARAM_NULLPTR, "the softmax's maximum and sum are needed");
   for (at::Tensor* out : {&outputs.query, &outputs.key, &outputs.value}) out->zero_();
   const bool wants_sink = operands.sink && outputs.sink.defined();
@@ -143,6 +127,10 @@ void attend_backward(const VariableLengthOperands& operands, const VariableLengt
     if (wants_sink) outputs.sink.add_(gradients.sink.view(outputs.sink.sizes()));
   });
 }
+
+}  // namespace opwright::opapi::attention
+
+namespace {
 
 const std::string kByHead;  // the older functions' order of statistics
 
@@ -177,11 +165,12 @@ const std::string kByHead;  // the older functions' order of statistics
    headNum,                             \
    inputLayout,                         \
    STATISTICS_LAYOUT}
-#define FORWARD(SINK, QUERY_ROPE, KEY_ROPE, STATISTICS_LAYOUT)                                                    \
-  attend({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, SINK, QUERY_ROPE, KEY_ROPE}, \
-         OPTIONS(STATISTICS_LAYOUT), softmaxMaxOut, softmaxSumOut, attentionOutOut)
+#define FORWARD(SINK, QUERY_ROPE, KEY_ROPE, STATISTICS_LAYOUT)                                                 \
+  attend_sequences(                                                                                            \
+      {query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, SINK, QUERY_ROPE, KEY_ROPE}, \
+      OPTIONS(STATISTICS_LAYOUT), softmaxMaxOut, softmaxSumOut, attentionOutOut)
 #define BACKWARD(SINK, QUERY_ROPE, KEY_ROPE, STATISTICS_LAYOUT, DSINK)                                          \
-  attend_backward(                                                                                              \
+  attend_sequences_backward(                                                                                    \
       {query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, SINK, QUERY_ROPE, KEY_ROPE}, \
       OPTIONS(STATISTICS_LAYOUT), dy, softmaxMaxOptional, softmaxSumOptional, {dqOut, dkOut, dvOut, DSINK})
 

@@ -75,12 +75,12 @@ void weight_size(const aclIntArray* shape, aclDataType dtype, uint64_t* count) {
   const std::vector<int64_t>& sizes = shape->values;
   require(sizes.size() >= 2 && sizes.size() <= 6, ACLNN_ERR_PARAM_INVALID, "tensorShape has ", sizes.size(),
           " dimensions; allowed: 2 to 6");
-  require(dtype == ACL_FLOAT16 || dtype == ACL_BF16 || dtype == ACL_INT8, ACLNN_ERR_PARAM_INVALID, "dataType is ",
-          dtype_name(dtype), "; allowed: float16, bfloat16, int8");
   for (const int64_t size : sizes) {
     require(size > 0, ACLNN_ERR_PARAM_INVALID, "tensorShape has a size of ", size, "; allowed: 1 and more");
   }
-  const auto c0 = static_cast<int64_t>(8 * kBlockBytes / bits_of(dtype));
+  // Every dtype but these two counts as int8 (CANN's aclnn_trans_matmul_weight.cpp), also int32 that holds int4.
+  const aclDataType counted = dtype == ACL_FLOAT16 || dtype == ACL_BF16 ? dtype : ACL_INT8;
+  const auto c0 = static_cast<int64_t>(8 * kBlockBytes / bits_of(counted));
   result = static_cast<uint64_t>(c10::multiply_integers(tiled_sizes(ACL_FORMAT_FRACTAL_NZ, sizes, c0)));
 }
 

@@ -51,13 +51,34 @@ def test_dropout_whose_mask_is_made_from_a_seed() -> None:
     torch.testing.assert_close(gradient.cpu(), columns.cpu(), rtol=1e-2, atol=1e-2)
 
 
-def test_packed_sequences_are_refused() -> None:
+def test_packed_sequences() -> None:
+    generator = torch.Generator().manual_seed(1)
+    host = [torch.randn(6, 2, 16, generator=generator).half() for _ in range(3)]
+    leaves = [one.double().requires_grad_() for one in host]
+    rows = []
+    for begin, end in ((0, 2), (2, 6)):
+        query, key, value = (one[begin:end].transpose(0, 1) for one in leaves)
+        rows.append(((query @ key.mT * 0.3).softmax(-1) @ value).transpose(0, 1))
+    expected = torch.cat(rows)
+    torch.autograd.backward(expected.square().sum())
+    device = [one.to("npu").requires_grad_() for one in host]
+    lengths = {"actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6]}
+    out = torch_npu.npu_fusion_attention(*device, 2, "TND", scale=0.3, **lengths)[0]
+    torch.autograd.backward(out.square().sum())
+    torch.testing.assert_close(out.cpu(), expected.half(), rtol=1e-2, atol=2e-3)
+    wanted = gradients_of(leaves)
+    assert len(wanted) == 3
+    for got, want in zip(gradients_of(device), wanted, strict=True):
+        torch.testing.assert_close(got.cpu(), want.half(), rtol=2e-2, atol=1e-2)
+
+
+def test_packed_sequences_take_no_dropout_from_a_seed() -> None:
     packed = [torch.zeros(6, 2, 16).half().to("npu") for _ in range(3)]
     lengths = {"actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6]}
 
     def attempt() -> None:
-        torch_npu.npu_fusion_attention(*packed, 2, "TND", **lengths)
+        torch_npu.npu_fusion_attention(*packed, 2, "TND", keep_prob=0.5, **lengths)
         torch_npu.npu.synchronize()
 
-    with pytest.raises(RuntimeError, match="inputLayout"):
+    with pytest.raises(RuntimeError, match=r"'keepProb' is 0\.5 without a mask"):
         attempt()
