@@ -1,6 +1,7 @@
 // native/opapi/ops/vision/roi_align.cpp
-// Features of regions, sampled bilinearly and averaged. Sampling is linear and separable: for each region two matrices,
-// one for each axis, take features to bins; their transposes take gradients back.
+// Features of regions, sampled bilinearly. Sampling is linear and separable: for each region two matrices,
+// one for each axis, take features to bins; their transposes take gradients back. Where a bin is the largest of its
+// samples instead, the matrices take features to samples.
 #include "opapi/opapi.h"
 
 namespace {
@@ -11,6 +12,7 @@ enum EndMode : int64_t { kAsGiven = 0, kOnePixelMore = 1, kHalfPixelLess = 2 };
 struct Pooling {
   float scale;
   int64_t height, width, samples, end_mode;
+  bool is_largest = false;  // the mean otherwise
 };
 
 struct Span {
@@ -30,13 +32,14 @@ Span span_of(double begin, double end, const Pooling& pooling) {
   return {span.begin, std::max(span.length, 1.0)};
 }
 
-// A row for each bin: the weights of the `size` pixels of the axis.
-at::Tensor weights_of(const Span& span, int64_t bins, int64_t samples, int64_t size) {
-  at::Tensor weights = at::zeros({bins, size}, at::kFloat);
-  auto weight = weights.accessor<float, 2>();
+// A row for each bin, or for each sample of a bin: the weights of the `size` pixels of the axis.
+at::Tensor weights_of(const Span& span, int64_t bins, const Pooling& pooling, int64_t size) {
   const double bin = span.length / static_cast<double>(bins);
-  const int64_t count = samples > 0 ? samples : std::max<int64_t>(static_cast<int64_t>(std::ceil(bin)), 1);
-  const auto share = 1 / static_cast<float>(count);
+  const int64_t count =
+      pooling.samples > 0 ? pooling.samples : std::max<int64_t>(static_cast<int64_t>(std::ceil(bin)), 1);
+  at::Tensor weights = at::zeros({pooling.is_largest ? bins * count : bins, size}, at::kFloat);
+  auto weight = weights.accessor<float, 2>();
+  const auto share = pooling.is_largest ? 1 : 1 / static_cast<float>(count);
   for (int64_t b = 0; b < bins; ++b) {
     for (int64_t s = 0; s < count; ++s) {
       const double at =
@@ -45,8 +48,9 @@ at::Tensor weights_of(const Span& span, int64_t bins, int64_t samples, int64_t s
       const double inside = std::clamp(at, 0.0, static_cast<double>(size - 1));
       const auto low = static_cast<int64_t>(inside);
       const auto part = static_cast<float>(inside - static_cast<double>(low));
-      weight[b][low] += share * (1 - part);
-      if (low + 1 < size) weight[b][low + 1] += share * part;
+      const int64_t row = pooling.is_largest ? b * count + s : b;
+      weight[row][low] += share * (1 - part);
+      if (low + 1 < size) weight[row][low + 1] += share * part;
     }
   }
   return weights;
@@ -62,8 +66,8 @@ Region region_of(const at::Tensor& roi, const Pooling& pooling, at::IntArrayRef 
   require(value[0] >= 0 && value[0] < static_cast<double>(features[0]), ACLNN_ERR_PARAM_INVALID, "rois names image ",
           value[0], "; there are ", features[0]);
   return {static_cast<int64_t>(value[0]),
-          weights_of(span_of(value[2], value[4], pooling), pooling.height, pooling.samples, features[2]),
-          weights_of(span_of(value[1], value[3], pooling), pooling.width, pooling.samples, features[3])};
+          weights_of(span_of(value[2], value[4], pooling), pooling.height, pooling, features[2]),
+          weights_of(span_of(value[1], value[3], pooling), pooling.width, pooling, features[3])};
 }
 
 void check(const at::Tensor& rois, at::IntArrayRef features, const Pooling& pooling) {
@@ -84,7 +88,14 @@ void roi_align(const at::Tensor& features, const at::Tensor& rois, const Pooling
   at::Tensor result = at::empty(out.sizes(), wide.options());
   for (int64_t r = 0; r < places.size(0); ++r) {
     const Region region = region_of(places[r], pooling, features.sizes());
-    result[r].copy_(region.rows.matmul(wide[region.image]).matmul(region.columns.t()));
+    at::Tensor values = region.rows.matmul(wide[region.image]).matmul(region.columns.t());
+    if (pooling.is_largest) {
+      values = values
+                   .view({values.size(0), pooling.height, region.rows.size(0) / pooling.height, pooling.width,
+                          region.columns.size(0) / pooling.width})
+                   .amax({2, 4});
+    }
+    result[r].copy_(values);
   }
   assign(out, result);
 }
@@ -109,10 +120,10 @@ at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {
   return at::cat({images.to(at::kFloat).unsqueeze(1), rois.to(at::kFloat)}, 1);
 }
 
-// As ONNX writes it.
-void require_average(const std::string& mode) {
-  require(mode == "avg", ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is '", mode,
-          "'; allowed: 'avg' (nothing public says of which numbers 'max' is the largest)");
+bool is_largest(const std::string& mode) {
+  require(mode == "avg" || mode == "max", ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is '", mode,
+          "'; allowed: 'avg', 'max'");
+  return mode == "max";
 }
 
 int64_t end_mode(bool aligned) { return aligned ? kHalfPixelLess : kAsGiven; }
@@ -132,9 +143,8 @@ ACLNN(ROIAlignBackward,
 ACLNN(RoiAlign,
       (In, self)(In, rois)(In, batchIndices)(Text, mode)(Int32, outputHeight)(Int32, outputWidth)(Int32, samplingRatio)(
           Float, spatialScale)(Out, out),
-      require_average(mode);
       roi_align(self, with_images(rois, batchIndices),
-                {spatialScale, outputHeight, outputWidth, samplingRatio, kAsGiven}, out))
+                {spatialScale, outputHeight, outputWidth, samplingRatio, kAsGiven, is_largest(mode)}, out))
 ACLNN(RoiAlignV2,
       (In, self)(In, boxes)(Int, pooledHeight)(Int, pooledWidth)(Float, spatialScale)(Int, samplingRatio)(Bool,
                                                                                                           aligned)(Out,

@@ -38,7 +38,9 @@ def pixel(image: torch.Tensor, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor
     return upper * (1 - dy) + lower * dy
 
 
-def reference(features: torch.Tensor, samples: int, mode: int) -> torch.Tensor:
+def reference(
+    features: torch.Tensor, samples: int, mode: int, *, largest: bool = False
+) -> torch.Tensor:
     result = []
     for roi in ROIS:
         begin, end = roi[1:3] * SCALE, roi[3:5] * SCALE
@@ -63,7 +65,8 @@ def reference(features: torch.Tensor, samples: int, mode: int) -> torch.Tensor:
                     for i in range(counts[1])
                     for j in range(counts[0])
                 ]
-                bins.append(torch.stack(points).mean(0))
+                values = torch.stack(points)
+                bins.append(values.amax(0) if largest else values.mean(0))
         result.append(torch.stack(bins, 1).view(-1, HEIGHT, WIDTH))
     return torch.stack(result)
 
@@ -139,13 +142,13 @@ def test_regions_with_and_without_half_a_pixel(*, aligned: bool) -> None:
     agree(out, expected)
 
 
-def regions_as_in_onnx(features: torch.Tensor, mode: str) -> torch.Tensor:
+def regions_as_in_onnx(features: torch.Tensor, mode: str, samples: int = 2) -> torch.Tensor:
     out = torch.zeros(len(ROIS), features.size(1), HEIGHT, WIDTH).to(features.device)
     boxes = [ROIS[:, 1:].contiguous().to(features.device), ROIS[:, 0].int().to(features.device)]
     numbers = [
         ctypes.c_int32(HEIGHT),
         ctypes.c_int32(WIDTH),
-        ctypes.c_int32(2),
+        ctypes.c_int32(samples),
         ctypes.c_float(SCALE),
     ]
     call("aclnnRoiAlign", features, *boxes, mode, *numbers, out)
@@ -155,4 +158,12 @@ def regions_as_in_onnx(features: torch.Tensor, mode: str) -> torch.Tensor:
 def test_regions_with_image_numbers_of_their_own() -> None:
     features = some((2, 3, 16, 20), torch.float32)
     agree(run_on_npu(regions_as_in_onnx, features, "avg"), reference(features, 2, 0))
-    rejects("mode", regions_as_in_onnx, features, "max")
+    rejects("'mode' is 'sum'; allowed: 'avg', 'max'", regions_as_in_onnx, features, "sum")
+
+
+@pytest.mark.parametrize("samples", [0, 1, 3])
+def test_the_largest_of_a_bins_samples(samples: int) -> None:
+    features = some((2, 3, 16, 20), torch.float32) - 2  # 0 beyond the border is larger
+    expected = reference(features, samples, 0, largest=True)
+    assert (expected == 0).any()
+    agree(run_on_npu(regions_as_in_onnx, features, "max", samples), expected)
