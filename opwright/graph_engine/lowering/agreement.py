@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_attribute_types", "check_outputs", "is_attribute"]
 
+VIEWS = ("Transpose", "Reshape", "Squeeze", "Unsqueeze")
 NUMBERS = ("Int", "Float", "Bool", "Type")
 TEXTS = ("String", "AscendString")
 
@@ -130,24 +131,39 @@ def names_of(
 ) -> Mapping[str, int]:
     """Return what the names of sizes stand for; the inputs of the graph have them."""
     known: dict[str, int] = {}
+    views = views_by_source(graph)
     for node in graph.of_type(*INPUTS):
         for said in meta_outputs(node.rule)[:1]:
-            tensor = value_of(find_noted(graph, node, said))
+            tensor = value_of(find_noted(views, Source(node.name, 0), said))
             if said is not None and tensor is not None and len(said[0]) == tensor.dim():
                 known.update(zip(said[0], tensor.shape, strict=True))
     return {name: value for name, value in known.items() if name.isidentifier()}
 
 
-def find_noted(graph: GeGraph, node: Node, said: object) -> Source:
+def views_by_source(graph: GeGraph) -> Mapping[Source, Sequence[Node]]:
+    """Return the nodes that give a tensor other axes, by what they read."""
+    found: dict[Source, list[Node]] = {}
+    for node in graph.of_type(*VIEWS):
+        for _, source in node.inputs[:1]:
+            if source is not None:
+                found.setdefault(source, []).append(node)
+    return found
+
+
+def find_noted(views: Mapping[Source, Sequence[Node]], source: Source, said: object) -> Source:
     """Return the tensor whose sizes TorchAir noted at an input.
 
-    At an input that it transposes first, TorchAir notes the sizes behind the transposition.
+    At an input that it transposes first, TorchAir notes the sizes behind the transposition, which
+    it may do on fewer axes: a Reshape before it, and another one behind.
     """
-    source = Source(node.name, 0)
-    for reader in graph.of_type("Transpose"):
-        reads = any(each == source for _, each in reader.inputs)
-        if reads and meta_outputs(reader.rule)[:1] == [said]:
-            return Source(reader.name, 0)
+    waiting = [(source, False)]
+    for each, is_transposed in waiting:  # which grows
+        for reader in views.get(each, ()):
+            behind = Source(reader.name, 0)
+            turned = is_transposed or reader.type == "Transpose"
+            if turned and meta_outputs(reader.rule)[:1] == [said]:
+                return behind
+            waiting.append((behind, turned))
     return source
 
 

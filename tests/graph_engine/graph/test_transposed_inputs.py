@@ -29,3 +29,11 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], object]] = {
 def test_transposed_inputs_are_not_refused() -> None:
     torch.manual_seed(7)
     assert_agree(FUNCTIONS, [{"x": torch.randn(n, 6, 8)} for n in (2, 3)], dynamic=True)
+
+
+@pytest.mark.twin
+@pytest.mark.isolated
+def test_axes_of_one_are_left_out_of_a_transposition() -> None:
+    functions = {"permuted": lambda x: x.permute(1, 2, 0) + 1}
+    inputs = [{"x": torch.randn(n, 3, 1)} for n in (2, 5)]
+    assert_agree(functions, inputs, dynamic=True)
