@@ -153,17 +153,16 @@ def views_by_source(graph: GeGraph) -> Mapping[Source, Sequence[Node]]:
 def find_noted(views: Mapping[Source, Sequence[Node]], source: Source, said: object) -> Source:
     """Return the tensor whose sizes TorchAir noted at an input.
 
-    At an input that it transposes first, TorchAir notes the sizes behind the transposition, which
-    it may do on fewer axes: a Reshape before it, and another one behind.
+    At an input of which it first makes a view, TorchAir notes the sizes of the view: behind a
+    transposition, which it does on fewer axes between two reshapes, or by a reshape alone.
     """
-    waiting = [(source, False)]
-    for each, is_transposed in waiting:  # which grows
+    waiting = [source]
+    for each in waiting:  # which grows
         for reader in views.get(each, ()):
             behind = Source(reader.name, 0)
-            turned = is_transposed or reader.type == "Transpose"
-            if turned and meta_outputs(reader.rule)[:1] == [said]:
+            if meta_outputs(reader.rule)[:1] == [said]:
                 return behind
-            waiting.append((behind, turned))
+            waiting.append(behind)
     return source
 
 
