@@ -135,9 +135,18 @@ def names_of(
     for node in graph.of_type(*INPUTS):
         for said in meta_outputs(node.rule)[:1]:
             tensor = value_of(find_noted(views, Source(node.name, 0), said))
-            if said is not None and tensor is not None and len(said[0]) == tensor.dim():
+            if said is not None and tensor is not None and is_about(said[0], tensor):
                 known.update(zip(said[0], tensor.shape, strict=True))
     return {name: value for name, value in known.items() if name.isidentifier()}
+
+
+def is_about(sizes: Sequence[str], tensor: torch.Tensor) -> bool:
+    """Return whether sizes that TorchAir noted can be those of a tensor: their numbers are."""
+    return len(sizes) == tensor.dim() and all(
+        int(text) == number
+        for text, number in zip(sizes, tensor.shape, strict=True)
+        if text.isdecimal()
+    )
 
 
 def views_by_source(graph: GeGraph) -> Mapping[Source, Sequence[Node]]:
