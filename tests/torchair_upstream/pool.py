@@ -1,0 +1,135 @@
+"""Modules of TorchAir's system tests in processes of their own.
+
+A process runs the tests of a module one after the other, as TorchAir's own build does. One that
+ends or hangs is one test's result; another process runs what remains.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.torchair_upstream.operators import write_package
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Mapping
+
+__all__ = ["Result", "modules", "run_modules"]
+
+ROOT = Path(__file__).parents[2]
+KERNELS = Path(__file__).with_name("kernels.py")
+MODULE_LIMIT = 3600.0  # seconds; the largest takes ten minutes on two busy cores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What became of a test: "passed", "failed", "skipped" or "ended"; the message says why."""
+
+    test: str
+    outcome: str
+    message: str
+    seconds: float
+
+
+def modules(checkout: Path) -> list[str]:
+    """Return the modules of the tests.
+
+    Raises
+    ------
+    ValueError
+        There are none in this folder.
+    """
+    found = sorted(path.stem for path in (checkout / "tests" / "st").glob("*_st.py"))
+    if not found:
+        message = f"{checkout} has no tests/st/*_st.py; give a checkout of TorchAir's repository"
+        raise ValueError(message)
+    return found
+
+
+def run_modules(
+    checkout: Path,
+    names: Iterable[str],
+    *,
+    patterns: Collection[str] = (),
+    on_device: Collection[str] = (),
+    jobs: int = 1,
+) -> Generator[list[Result]]:
+    """Run the tests of modules that a pattern is about; yield the results of one after another."""
+    with tempfile.TemporaryDirectory() as text, ThreadPoolExecutor(jobs) as pool:
+        folder = Path(text)
+        write_package(checkout, folder / "package")
+        run = partial(run_module, checkout, folder, patterns=patterns, on_device=on_device)
+        for each in as_completed([pool.submit(run, name) for name in names]):
+            yield each.result()
+
+
+def run_module(
+    checkout: Path,
+    folder: Path,
+    name: str,
+    *,
+    patterns: Collection[str],
+    on_device: Collection[str],
+) -> list[Result]:
+    """Run the tests of a module, in as many processes as it takes."""
+    results: list[Result] = []
+    while True:
+        plan = {
+            "patterns": [*patterns],
+            "on_device": local(name, on_device),
+            "done": local(name, (result.test for result in results)),
+        }
+        rows, status, output = run_process(checkout, folder, name, plan)
+        results += [Result(**row) for row in rows if "test" in row]
+        begun = [row["begun"] for row in rows if "begun" in row]
+        if any("end" in row for row in rows):
+            return results
+        lost = begun[len([row for row in rows if "test" in row]) :]
+        test = lost[0] if lost else f"{name}.(before the first test)"
+        results.append(Result(test=test, outcome="ended", message=f"{status}: {output}", seconds=0))
+        if not lost:
+            return results
+
+
+def local(name: str, tests: Iterable[str]) -> list[str]:
+    """Return those of the tests that a module has."""
+    return [test for test in tests if test.startswith(f"{name}.")]
+
+
+def run_process(
+    checkout: Path, folder: Path, name: str, plan: Mapping[str, object]
+) -> tuple[list[dict[str, Any]], str, str]:
+    """Run a process; return the rows of its report, how it ended and the end of its output."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    report = place / "report.jsonl"
+    report.touch()
+    worker = ("-m", "tests.torchair_upstream.worker", str(checkout / "tests" / "st"), name)
+    twin = ("-m", "opwright", "run", "--twin", "--kernels", str(KERNELS), "--")
+    command = [*twin, sys.executable, *worker, str(report)]
+    settings = {"PYTHONPATH": str(ROOT), "ASCEND_CUSTOM_OPP_PATH": str(folder / "package")}
+    with (place / "output").open("w+b") as output:
+        try:
+            done = subprocess.run(
+                [sys.executable, *command],
+                cwd=place,
+                input=json.dumps(plan).encode(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **settings},
+                check=False,
+                timeout=MODULE_LIMIT,
+            )
+            status = f"the process ended with {done.returncode}"
+        except subprocess.TimeoutExpired:
+            status = f"not done in {MODULE_LIMIT:.0f} s"
+        output.seek(max(0, output.tell() - 4000))
+        text = output.read().decode(errors="replace")
+    return [json.loads(line) for line in report.read_text("utf-8").splitlines()], status, text
