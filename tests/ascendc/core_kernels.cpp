@@ -238,3 +238,97 @@ extern "C" __global__ __aicore__ void queue_below_zero(GM_ADDR, uint32_t bytes) 
   TQue<QuePosition::VECIN, 1> queue;
   pipe.InitBuffer(queue, 2, bytes - 4);
 }
+
+// Two vector cores leave numbers that all others wait for, round after round.
+extern "C" __global__ __aicore__ void groups(GM_ADDR workspace, GM_ADDR out, int32_t rounds) {
+  constexpr uint32_t kArriving = 2;
+  GlobalTensor<int32_t> t;
+  t.SetGlobalBuffer((__gm__ int32_t*)out);
+  const auto block = static_cast<uint32_t>(GetBlockIdx());
+  const auto waiting = static_cast<uint32_t>(GetBlockNum()) - kArriving;
+  GroupBarrier<PipeMode::MTE3_MODE> barrier(workspace, kArriving, waiting);
+  for (int32_t round = 0; round < rounds; ++round) {
+    const int64_t row = round * GetBlockNum() * kLine;
+    if (block < kArriving) {
+      t.SetValue(row + block * kLine, 10 * round + static_cast<int32_t>(block) + 1);
+      barrier.Arrive(block);
+    } else {
+      barrier.Wait(block - kArriving);
+      t.SetValue(row + block * kLine, t.GetValue(row) + t.GetValue(row + kLine));
+    }
+  }
+  if (block == 0) t.SetValue(rounds * GetBlockNum() * kLine, static_cast<int32_t>(barrier.GetWorkspaceLen()));
+}
+
+extern "C" __global__ __aicore__ void group_of_two(GM_ADDR workspace, uint32_t index) {
+  GroupBarrier<PipeMode::SCALAR_MODE> barrier(workspace, 2, 1);
+  barrier.Arrive(index);
+}
+
+// A pool of the kernel's own: queues first, from the front.
+class OwnPool {
+ public:
+  __aicore__ inline OwnPool() { Init(); }
+  template <class Que>
+  __aicore__ inline bool InitBuffer(Que& queue, uint8_t count, uint32_t bytes) {
+    auto handle = GetBufHandle(GetCurBufSize());
+    queue.InitStartBufHandle(handle, count, bytes);
+    for (uint8_t i = 0; i < count; ++i) queue.InitBufHandle(this, i, handle, GetCurAddr() + i * bytes, bytes);
+    SetCurAddr(GetCurAddr() + count * bytes);
+    SetCurBufSize(static_cast<uint8_t>(GetCurBufSize() + count));
+    return true;
+  }
+  template <TPosition pos>
+  __aicore__ inline bool InitBuffer(TBuf<pos>& buffer, uint32_t bytes) {
+    buffer.InitStartBufHandle(GetBufHandle(GetCurBufSize()), 1, bytes);
+    buffer.InitBufHandle(this, 0, GetBufHandle(GetCurBufSize()), GetCurAddr(), bytes);
+    SetCurAddr(GetCurAddr() + bytes);
+    return true;
+  }
+  EXTERN_IMPL_BUFPOOL(OwnPool, TPosition::VECCALC, 4);
+};
+
+// Twice the numbers, through a queue and a buffer of the pool, which lies behind `before` bytes of the pipe.
+extern "C" __global__ __aicore__ void own_pool(GM_ADDR in, GM_ADDR out, GM_ADDR addresses, uint32_t before,
+                                               uint32_t size) {
+  constexpr uint32_t kNumbers = 64;
+  GlobalTensor<float> source, result;
+  GlobalTensor<int32_t> places;
+  source.SetGlobalBuffer((__gm__ float*)in);
+  result.SetGlobalBuffer((__gm__ float*)out);
+  places.SetGlobalBuffer((__gm__ int32_t*)addresses);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> first;
+  pipe.InitBuffer(first, before);
+  OwnPool pool;
+  pipe.InitBufPool(pool, size);
+  TQue<TPosition::VECIN, 1> queue;
+  TBuf<TPosition::VECCALC> buffer;
+  places.SetValue(0, static_cast<int32_t>(pool.GetCurAddr()));
+  pool.InitBuffer(queue, 1, kNumbers * sizeof(float));
+  pool.InitBuffer(buffer, kNumbers * sizeof(float));
+  places.SetValue(1, static_cast<int32_t>(pool.GetCurAddr()));
+  LocalTensor<float> x = queue.AllocTensor<float>();
+  DataCopy(x, source, kNumbers);
+  queue.EnQue(x);
+  x = queue.DeQue<float>();
+  LocalTensor<float> y = buffer.Get<float>();
+  Add(y, x, x, kNumbers);
+  queue.FreeTensor(x);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(result, y, kNumbers);
+  pool.Reset();
+  places.SetValue(2, static_cast<int32_t>(pool.GetCurAddr()));
+}
+
+extern "C" __global__ __aicore__ void dumps_of_pointers(GM_ADDR in) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  LocalTensor<float> l1(TPosition::A1, 64, 8);
+  GlobalTensor<float> x;
+  x.SetGlobalBuffer((__gm__ float*)in);
+  DataCopy(l1, x, 8);
+  PipeBarrier<PIPE_ALL>();
+  asc_dump_gm((__gm__ float*)in, 1, 2);
+  asc_dump_l1buf((__cbuf__ float*)l1.GetPhyAddr(), 3, 4);
+}

@@ -198,3 +198,46 @@ def test_a_mix_kernel_counts_vector_cores() -> None:
     out = torch.zeros(2, 4, dtype=torch.int64)
     run(KERNELS, "numbers", [out], blocks=2, kind=MIX_1_1)
     assert out[:, :3].tolist() == [[0, 2, 1], [1, 2, 1]]
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_a_group_waits_for_all_of_another_one(*, checks: bool) -> None:
+    blocks, rounds, line = 8, 3, 16
+    out = torch.zeros(rounds * blocks * line + 1, dtype=torch.int32)
+    workspace = torch.zeros(512 * 6, dtype=torch.uint8)
+    run(KERNELS, "groups", [workspace, out, rounds], blocks=blocks, kind=VECTOR, checks=checks)
+    rows = out[:-1].view(rounds, blocks, line)[..., 0]
+    assert rows.tolist() == [
+        [10 * i + 1, 10 * i + 2, *[20 * i + 3] * (blocks - 2)] for i in range(rounds)
+    ]
+    assert out[-1] == workspace.numel()
+
+
+def test_an_index_beyond_the_group_is_refused() -> None:
+    with pytest.raises(KernelError, match="index 2 in a group of 2 cores"):
+        run(KERNELS, "group_of_two", [torch.zeros(512, dtype=torch.uint8), 2], kind=VECTOR)
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_a_pool_of_the_kernels_own(*, checks: bool) -> None:
+    x = torch.arange(64, dtype=torch.float32)
+    y, places = torch.zeros_like(x), torch.zeros(3, dtype=torch.int32)
+    run(KERNELS, "own_pool", [x, y, places, 96, 1024], checks=checks)
+    assert torch.equal(y, 2 * x)
+    assert places.tolist() == [96, 96 + 512, 96]
+
+
+def test_a_pool_of_the_kernels_own_ends_where_its_memory_does() -> None:
+    x = torch.zeros(64)
+    with pytest.raises(KernelError, match="address 608 outside of a pool of 320 bytes at 96"):
+        run(KERNELS, "own_pool", [x, x, torch.zeros(3, dtype=torch.int32), 96, 320])
+
+
+def test_pointers_are_dumped(capfd: pytest.CaptureFixture[str]) -> None:
+    run(KERNELS, "dumps_of_pointers", [torch.arange(8, dtype=torch.float32)])
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].startswith("DumpTensor: desc=1, addr=")
+    assert "data_type=float32, position=GM, dump_size=2" in lines[0]
+    assert lines[1] == "[0.000000, 1.000000]"
+    assert "desc=3, addr=0x40, data_type=float32, position=L1, dump_size=4" in lines[2]
+    assert lines[3] == "[0.000000, 1.000000, 2.000000, 3.000000]"

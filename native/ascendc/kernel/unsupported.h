@@ -97,14 +97,12 @@ OPWRIGHT_WITHOUT(CheckLocalMemoryIA, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(Crd2Idx, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(CreateCubeResGroup, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(GetHcclContext, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(LoadDataWithSparse, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(LoadImageToLocal, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeCoord, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeLayout, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeShape, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeStride, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeTensorTrait, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(MmadWithSparse, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(ReduceXorSum, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SetAippFunctions, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SetHcclContext, "is not supported on the CPU")
@@ -129,12 +127,6 @@ struct Layout {
 };
 
 }  // namespace AscendC
-
-// Pools that a kernel writes itself.
-#define EXTERN_IMPL_BUFPOOL(...)                                                                       \
-  static_assert(false,                                                                                 \
-                "EXTERN_IMPL_BUFPOOL is not supported on the CPU; docs/ascend_c_api.md lists what is " \
-                "supported")
 
 #undef OPWRIGHT_CLASS_WITHOUT
 #undef OPWRIGHT_WITHOUT

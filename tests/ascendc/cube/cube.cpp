@@ -233,3 +233,31 @@ extern "C" __global__ __aicore__ void rows_to_l1(GM_ADDR a) {
   Unit<half, float> unit(a, a, 256, 256);
   DataCopy(unit.a1, unit.co1, DataCopyCO12DstParams(16, 16, 16, 16, QuantMode_t::F322F16, 0, false, true));
 }
+
+// A, and half of the rows of B with the places of its numbers: fractals as the test packed them.
+extern "C" __global__ __aicore__ void sparse(GM_ADDR a, GM_ADDR b, GM_ADDR places, GM_ADDR c, uint16_t m, uint16_t n,
+                                             uint16_t k) {
+  const auto k1 = static_cast<uint8_t>(k / 32);
+  const uint32_t stored = uint32_t{k} / 2 * n;
+  Unit<int8_t, int32_t> unit(a, b, m * k, stored);
+  LocalTensor<uint8_t> index(TPosition::B1, 384 * 1024, stored / 4);
+  DataCopy(index, global<uint8_t>(places), stored / 4);
+  Unit<int8_t, int32_t>::barrier();
+  for (uint32_t i = 0; i < m / 16u; ++i) {
+    LoadData(unit.a2[i * k1 * 512], unit.a1[i * 512],
+             LoadData2DParams(0, k1, static_cast<uint16_t>(m / 16), 0, 0, false, 0));
+  }
+  const auto fractals = static_cast<uint8_t>(stored / 512);
+  LoadDataWithSparse(unit.b2, unit.b1, index, LoadData2DParams(0, 1, 0, 0, 0, false, 0));
+  LoadDataWithSparse(unit.b2[512], unit.b1, index,
+                     LoadData2DParams(1, static_cast<uint8_t>(fractals - 1), 0, 0, 0, false, 0));
+  Unit<int8_t, int32_t>::barrier();
+  MmadWithSparse(unit.co1, unit.a2, unit.b2, {m, n, k, false, 0, false, false, false});
+  Unit<int8_t, int32_t>::barrier();
+  FixpipeParamsV220 params;
+  params.nSize = n;
+  params.mSize = m;
+  params.srcStride = m;
+  params.dstStride = n;
+  Fixpipe(global<int32_t>(c), unit.co1, params);
+}

@@ -128,3 +128,22 @@ def test_convolution(stride: int, channels: int) -> None:
 def test_refuses(name: str, text: str) -> None:
     with pytest.raises(kernels.KernelError, match=text):
         _run(name, [torch.zeros(256, dtype=torch.float16)])
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_two_of_four_numbers(*, checks: bool) -> None:
+    m, n, k = 32, 48, 128
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randint(-128, 127, (m, k), generator=generator).to(torch.int8)
+    b = torch.randint(1, 127, (n, k // 4, 4), generator=generator).to(torch.int8)
+    kept = torch.rand(b.shape, generator=generator).argsort(-1)[..., :2].sort(-1).values
+    dense = torch.zeros_like(b).scatter(-1, kept, b.gather(-1, kept)).view(n, k)
+    stored = b.gather(-1, kept).view(n, k // 2)
+    # The second number's place counts from the group's second row.
+    places = (kept - torch.tensor([0, 1])).view(n, k // 8, 4)
+    packed = (places << torch.tensor([0, 2, 4, 6])).sum(-1).to(torch.uint8)
+    fractals = packed.view(n, k // 64, 8).permute(1, 0, 2).contiguous()
+    c = torch.zeros((m, n), dtype=torch.int32)
+    arguments = [to_fractals(a), to_fractals(stored), fractals, c, m, n, k]
+    kernels.run(SOURCE, "sparse", arguments, kind=CUBE, checks=checks)
+    assert torch.equal(c, a.int() @ dense.int().T)

@@ -117,6 +117,11 @@ void dump_tensor(const T* data, TPosition position, const std::string& heading, 
   dump(Dumped{data, count, address, name_of_type<T>(), short_name_of(memory), element_of<T>}, heading.c_str(), shape);
 }
 
+template <class T>
+void dump_pointer(const T* data, TPosition position, uint32_t desc, uint32_t count) {
+  dump_tensor(data, position, "desc=" + std::to_string(desc), count, nullptr);
+}
+
 }  // namespace machine
 
 template <class... Values>
@@ -187,6 +192,36 @@ template <class... Values>
 
 }  // namespace machine
 }  // namespace AscendC
+
+// DumpTensor for pointers: `dump_size` elements of global memory, of the unified buffer, of L0C and of L1.
+template <class T>
+void asc_dump_gm([[maybe_unused]] __gm__ T* input, [[maybe_unused]] uint32_t desc,
+                 [[maybe_unused]] uint32_t dump_size) {
+#if ASCENDC_DUMP
+  AscendC::machine::dump_pointer(AscendC::machine::host_address(input), AscendC::TPosition::GM, desc, dump_size);
+#endif
+}
+template <class T>
+void asc_dump_ubuf([[maybe_unused]] __ubuf__ T* input, [[maybe_unused]] uint32_t desc,
+                   [[maybe_unused]] uint32_t dump_size) {
+#if ASCENDC_DUMP
+  AscendC::machine::dump_pointer(input, AscendC::TPosition::VECCALC, desc, dump_size);
+#endif
+}
+template <class T>
+void asc_dump_cbuf([[maybe_unused]] __cc__ T* input, [[maybe_unused]] uint32_t desc,
+                   [[maybe_unused]] uint32_t dump_size) {
+#if ASCENDC_DUMP
+  AscendC::machine::dump_pointer(input, AscendC::TPosition::CO1, desc, dump_size);
+#endif
+}
+template <class T>
+void asc_dump_l1buf([[maybe_unused]] __cbuf__ T* input, [[maybe_unused]] uint32_t desc,
+                    [[maybe_unused]] uint32_t dump_size) {
+#if ASCENDC_DUMP
+  AscendC::machine::dump_pointer(input, AscendC::TPosition::A1, desc, dump_size);
+#endif
+}
 
 #if ASCENDC_DUMP
 #define ascendc_assert(condition, ...) \

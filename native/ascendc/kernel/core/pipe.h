@@ -252,6 +252,74 @@ class TBufPool {
   uint32_t used_ = 0;
 };
 
+namespace machine {
+
+// What EXTERN_IMPL_BUFPOOL keeps for a pool that a kernel writes itself. Addresses are bytes from the start of the
+// memory of `position`.
+template <TPosition position, uint32_t most>
+class CustomPool {
+ public:
+  OPWRIGHT_INLINE void give_memory(uint8_t* data, uint32_t bytes) {
+    data_ = data;
+    bytes_ = bytes;
+    reset();
+  }
+  OPWRIGHT_INLINE uint8_t* data() const { return data_; }
+  OPWRIGHT_INLINE uint32_t bytes() const { return bytes_; }
+  OPWRIGHT_INLINE void reset() {
+    if (core().checks) barrier_order(kAllPipes);
+    address_ = data_ == nullptr ? 0 : begin();
+    used_ = 0;
+  }
+  OPWRIGHT_INLINE TBufHandle handle(uint32_t index) {
+    if (index >= most) refuse("GetBufHandle", "buffer ", index, " of a pool of ", most, " buffers");
+    return &buffers_[index];
+  }
+  OPWRIGHT_INLINE uint32_t address() const { return address_; }
+  OPWRIGHT_INLINE void set_address(uint32_t address) {
+    if (data_ == nullptr) refuse("SetCurAddr", "the pool has no memory; call TPipe::InitBufPool for it first");
+    if (address < begin() || address - begin() > bytes_) {
+      refuse("SetCurAddr", "address ", address, " outside of a pool of ", bytes_, " bytes at ", begin());
+    }
+    address_ = address;
+  }
+  OPWRIGHT_INLINE uint32_t used() const { return used_; }
+  OPWRIGHT_INLINE void set_used(uint32_t used) {
+    if (used > most) refuse("SetCurBufSize", used, " buffers in a pool of ", most);
+    used_ = used;
+  }
+
+ private:
+  OPWRIGHT_INLINE uint32_t begin() const {
+    return static_cast<uint32_t>(data_ - core().memory[static_cast<size_t>(memory_of(position))].base);
+  }
+
+  uint8_t* data_ = nullptr;
+  uint32_t bytes_ = 0;
+  uint32_t address_ = 0;
+  uint32_t used_ = 0;
+  QueueBuffer buffers_[most];
+};
+
+}  // namespace machine
 }  // namespace AscendC
+
+// In a class: makes it a pool of at most `buffers` buffers, of which the class's own InitBuffer gives parts away.
+#define EXTERN_IMPL_BUFPOOL(name, position, buffers)                                                         \
+ public:                                                                                                     \
+  static constexpr ::AscendC::TPosition poolPosition = position;                                             \
+  OPWRIGHT_INLINE void Init() {}                                                                             \
+  OPWRIGHT_INLINE void Reset() { tBufPoolImpl.reset(); }                                                     \
+  OPWRIGHT_INLINE ::AscendC::TBufHandle GetBufHandle(uint8_t offset) { return tBufPoolImpl.handle(offset); } \
+  OPWRIGHT_INLINE void SetCurAddr(uint32_t curAddr) { tBufPoolImpl.set_address(curAddr); }                   \
+  OPWRIGHT_INLINE uint32_t GetCurAddr() { return tBufPoolImpl.address(); }                                   \
+  OPWRIGHT_INLINE void SetCurBufSize(uint8_t curBufSize) { tBufPoolImpl.set_used(curBufSize); }              \
+  OPWRIGHT_INLINE uint8_t GetCurBufSize() { return static_cast<uint8_t>(tBufPoolImpl.used()); }              \
+  OPWRIGHT_INLINE void give_memory(uint8_t* data, uint32_t bytes) { tBufPoolImpl.give_memory(data, bytes); } \
+  OPWRIGHT_INLINE uint8_t* pool_data() const { return tBufPoolImpl.data(); }                                 \
+  OPWRIGHT_INLINE uint32_t pool_bytes() const { return tBufPoolImpl.bytes(); }                               \
+                                                                                                             \
+ protected:                                                                                                  \
+  ::AscendC::machine::CustomPool<position, buffers> tBufPoolImpl
 
 using AscendC::GetTPipePtr;

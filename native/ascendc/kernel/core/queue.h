@@ -337,6 +337,13 @@ class TBuf {
     return Get<T>();
   }
 
+  // For a buffer pool that a kernel writes itself.
+  OPWRIGHT_INLINE void InitStartBufHandle(TBufHandle, uint8_t, uint32_t) {}
+  template <class Pool>
+  OPWRIGHT_INLINE void InitBufHandle(Pool*, uint32_t, TBufHandle, uint32_t address, uint32_t bytes) {
+    give_buffer(machine::local_address(machine::memory_of(pos), address), bytes);
+  }
+
   // For the headers of this folder.
   OPWRIGHT_INLINE void give_buffer(uint8_t* data, uint32_t bytes) {
     buffer_ = machine::QueueBuffer{data, bytes, machine::BufferState::kAllocated, this};

@@ -98,6 +98,40 @@ OPWRIGHT_INLINE void NotifyNextBlock(GlobalTensor<int32_t>& workspace, LocalTens
                          machine::core().block * machine::core().sub_blocks + machine::core().sub_block);
 }
 
+enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1, MAX };
+
+// Vector cores of a group that wait until all of another group have arrived, any number of times. The workspace has a
+// message of 512 bytes for each core that waits; here it only names the barrier. `pipeMode` is how the device sends
+// them.
+template <PipeMode pipeMode>
+class GroupBarrier {
+ public:
+  OPWRIGHT_INLINE GroupBarrier(GM_ADDR groupWorkspace, uint32_t arriveSizeIn, uint32_t waitSizeIn)
+      : workspace_(groupWorkspace), arriving_(arriveSizeIn), waiting_(waitSizeIn) {}
+  OPWRIGHT_INLINE void Arrive(uint32_t arriveIndex) {
+    check_index("GroupBarrier::Arrive", arriveIndex, arriving_);
+    for (uint32_t i = 0; i < waiting_; ++i) machine::raise_counter(message_of(i), arriveIndex);
+  }
+  OPWRIGHT_INLINE void Wait(uint32_t waitIndex) {
+    check_index("GroupBarrier::Wait", waitIndex, waiting_);
+    for (uint32_t i = 0; i < arriving_; ++i) machine::await_counter(message_of(waitIndex), i, "GroupBarrier::Wait");
+  }
+  // Bytes.
+  OPWRIGHT_INLINE uint64_t GetWorkspaceLen() { return uint64_t{waiting_} * kMessageBytes; }
+
+ private:
+  static constexpr uint32_t kMessageBytes = 512;
+
+  static OPWRIGHT_INLINE void check_index(const char* api, uint32_t index, uint32_t size) {
+    if (index >= size) machine::refuse(api, "index ", index, " in a group of ", size, " cores; allowed: 0 to size - 1");
+  }
+  OPWRIGHT_INLINE const void* message_of(uint32_t index) const { return workspace_ + size_t{index} * kMessageBytes; }
+
+  GM_ADDR workspace_;
+  uint32_t arriving_;
+  uint32_t waiting_;
+};
+
 // Tasks of a stream run one after the other here.
 template <pipe_t vector = PIPE_MTE3, pipe_t cube = PIPE_FIX, bool force = false>
 OPWRIGHT_INLINE void SetNextTaskStart() {}

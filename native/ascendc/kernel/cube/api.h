@@ -8,3 +8,4 @@
 #include "cube/load_data.h"
 #include "cube/load_image.h"
 #include "cube/mmad.h"
+#include "cube/sparse.h"

@@ -67,15 +67,23 @@ OPWRIGHT_INLINE void round_operands(T* numbers, size_t count) {
 
 enum class InitialResult { kZero, kKeep, kBias };
 
+// What a product without a bias operand is added to.
+OPWRIGHT_INLINE InitialResult initial_result(const MmadParams& params) {
+  if (params.isBias) return InitialResult::kKeep;
+  if (params.cmatrixInitVal) return InitialResult::kZero;
+  return params.cmatrixSource ? InitialResult::kBias : InitialResult::kKeep;
+}
+
 // L0C: columns of fractals of 16 x 16.
 template <class Acc>
 OPWRIGHT_INLINE Acc* result_at(Acc* data, uint32_t m_rounded, uint32_t row, uint32_t column) {
   return data + size_t{column / 16} * m_rounded * 16 + size_t{row} * 16 + column % 16;
 }
 
-template <class T>
-void multiply_fractals(const T* left, const T* right, const Accumulator<T>* bias, Accumulator<T>* dst,
-                       const MmadParams& params, InitialResult initial) {
+// `unpack_panels(n, k, panels)` writes B as panels.
+template <class T, class UnpackPanels>
+void multiply_fractals(const T* left, const Accumulator<T>* bias, Accumulator<T>* dst, const MmadParams& params,
+                       InitialResult initial, const UnpackPanels& unpack_panels) {
   using Acc = Accumulator<T>;
   const uint32_t m = params.m;
   const uint32_t n = params.n;
@@ -86,7 +94,7 @@ void multiply_fractals(const T* left, const T* right, const Accumulator<T>* bias
   Acc* panels = scratch<Acc, 1>(panels_size(k, n));
   Acc* sums = scratch<Acc, 2>(size_t{m} * n);
   unpack_left(left, m, k, k_fractals, rows);
-  unpack_right(right, n, k, panels);
+  unpack_panels(n, k, panels);
   if (std::is_same_v<T, float> && (core().registers.control & kHf32) != 0) {
     round_operands(rows, size_t{m} * k);
     round_operands(panels, panels_size(k, n));
@@ -105,6 +113,13 @@ void multiply_fractals(const T* left, const T* right, const Accumulator<T>* bias
       *result_at(dst, m_rounded, row, column) = sums[size_t{row} * n + column];
     }
   }
+}
+
+template <class T>
+void multiply_fractals(const T* left, const T* right, const Accumulator<T>* bias, Accumulator<T>* dst,
+                       const MmadParams& params, InitialResult initial) {
+  multiply_fractals(left, bias, dst, params, initial,
+                    [right](uint32_t n, uint32_t k, Accumulator<T>* panels) { unpack_right(right, n, k, panels); });
 }
 
 // The elements that a matrix of L0A, L0B or L0C covers.
@@ -147,10 +162,8 @@ OPWRIGHT_INLINE void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, c
   using E = PrimT<U>;
   check_mmad(dst, fm, filter, mmadParams);
   if (mmadParams.m == 0 || mmadParams.n == 0 || mmadParams.k == 0) return;
-  const bool from_bias = mmadParams.cmatrixSource && !mmadParams.cmatrixInitVal && !mmadParams.isBias;
-  const InitialResult initial = from_bias                                         ? InitialResult::kBias
-                                : mmadParams.cmatrixInitVal && !mmadParams.isBias ? InitialResult::kZero
-                                                                                  : InitialResult::kKeep;
+  const InitialResult initial = initial_result(mmadParams);
+  const bool from_bias = initial == InitialResult::kBias;
   const auto* bias = reinterpret_cast<const Accumulator<E>*>(local_address(Memory::kBias, 0));
   const size_t results = size_t{round_up(mmadParams.m, 16)} * round_up(mmadParams.n, 16);
   const Region read_left = local_region("Mmad", "fm", fm, left_elements<E>(mmadParams));
