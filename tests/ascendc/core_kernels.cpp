@@ -332,3 +332,21 @@ extern "C" __global__ __aicore__ void dumps_of_pointers(GM_ADDR in) {
   asc_dump_gm((__gm__ float*)in, 1, 2);
   asc_dump_l1buf((__cbuf__ float*)l1.GetPhyAddr(), 3, 4);
 }
+
+extern "C" __global__ __aicore__ void layouts(GM_ADDR out, int64_t rows, int64_t columns) {
+  GlobalTensor<int64_t> t;
+  t.SetGlobalBuffer((__gm__ int64_t*)out);
+  const auto layout = MakeLayout(MakeShape(rows, columns), MakeStride(columns, 1));
+  Coord<int64_t, int64_t> place = MakeCoord(int64_t{2}, int64_t{3});
+  t.SetValue(0, layout(place));
+  t.SetValue(1, Crd2Idx(place, layout));
+  t.SetValue(2, Crd2Idx(place, MakeShape(rows, columns), MakeStride(1, rows)));
+  // Fractals: 16 rows each, side by side.
+  const auto fractals = MakeLayout(MakeShape(MakeShape(16, rows / 16), MakeShape(16, columns / 16)),
+                                   MakeStride(MakeStride(16, 256), MakeStride(1, 16 * rows)));
+  t.SetValue(3, fractals(MakeCoord(MakeCoord(5, 1), MakeCoord(7, 2))));
+  t.SetValue(4, fractals(MakeCoord(21, 39)));
+  t.SetValue(5, fractals.Size());
+  t.SetValue(6, Std::get<1>(layout.GetShape()) + Std::get<0>(layout.GetStride()));
+  static_assert(is_layout_v<decltype(fractals.layout())> && !is_layout_v<int>);
+}

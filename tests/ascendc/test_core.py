@@ -241,3 +241,19 @@ def test_pointers_are_dumped(capfd: pytest.CaptureFixture[str]) -> None:
     assert lines[1] == "[0.000000, 1.000000]"
     assert "desc=3, addr=0x40, data_type=float32, position=L1, dump_size=4" in lines[2]
     assert lines[3] == "[0.000000, 1.000000, 2.000000, 3.000000]"
+
+
+def test_layouts_say_where_elements_lie() -> None:
+    rows, columns = 32, 64
+    out = torch.zeros(7, dtype=torch.int64)
+    run(KERNELS, "layouts", [out, rows, columns])
+    fractal = 2 * 16 * rows + 256 + 5 * 16 + 7
+    assert out.tolist() == [
+        2 * columns + 3,
+        2 * columns + 3,
+        3 * rows + 2,
+        fractal,
+        fractal,
+        rows * columns,
+        2 * columns,
+    ]

@@ -11,6 +11,7 @@
 #include "core/debug.h"
 #include "core/entry.h"
 #include "core/global_tensor.h"
+#include "core/layout.h"
 #include "core/list_tensor.h"
 #include "core/local_tensor.h"
 #include "core/machine.h"

@@ -94,14 +94,9 @@ OPWRIGHT_WITHOUT(Where, "does not exist on Atlas A2")
 
 OPWRIGHT_WITHOUT(Async, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(CheckLocalMemoryIA, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(Crd2Idx, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(CreateCubeResGroup, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(GetHcclContext, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(LoadImageToLocal, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(MakeCoord, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(MakeLayout, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(MakeShape, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(MakeStride, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(MakeTensorTrait, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(ReduceXorSum, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SetAippFunctions, "is not supported on the CPU")
@@ -120,10 +115,6 @@ inline constexpr bool kNever = false;
 template <class First, TPosition position = TPosition::GM, class... Rest>
 struct TensorTrait {
   OPWRIGHT_CLASS_WITHOUT(TensorTrait);
-};
-template <class First, class... Rest>
-struct Layout {
-  OPWRIGHT_CLASS_WITHOUT(Layout);
 };
 
 }  // namespace AscendC

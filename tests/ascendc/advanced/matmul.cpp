@@ -182,3 +182,101 @@ extern "C" __global__ __aicore__ void turned_without_saying(GM_ADDR a, GM_ADDR t
   REGIST_MATMUL_OBJ(&pipe, AscendC::GetSysWorkSpacePtr(), mm, &tiling);
   mm.SetTensorA(tensor<half>(a), true);
 }
+
+// Blocks of one triangle of C, all else as it was.
+template <template <const auto&, typename...> class Policy>
+__aicore__ inline void triangle_of(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR tiling_at_gm) {
+  AscendC::TPipe pipe;
+  TCubeTiling tiling = tiling_at(tiling_at_gm);
+  AscendC::Matmul<Of<half>, Of<half>, Of<float>, Of<float>, CFG_NORM,
+                  AscendC::MatmulCallBackFunc<nullptr, nullptr, nullptr>, Policy>
+      mm;
+  REGIST_MATMUL_OBJ(&pipe, AscendC::GetSysWorkSpacePtr(), mm, &tiling);
+  if (AscendC::GetBlockIdx() > 0) return;
+  mm.SetTensorA(tensor<half>(a));
+  mm.SetTensorB(tensor<half>(b));
+  mm.SetBias(tensor<float>(bias));
+  mm.IterateAll(tensor<float>(c));
+  mm.End();
+}
+extern "C" __global__ __aicore__ void upper_triangle(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR tiling) {
+  triangle_of<AscendC::Impl::Detail::TrianUpperMatmulPolicy>(a, b, bias, c, tiling);
+}
+extern "C" __global__ __aicore__ void lower_triangle(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR tiling) {
+  triangle_of<AscendC::Impl::Detail::TrianLowerMatmulPolicy>(a, b, bias, c, tiling);
+}
+
+// A of which the blocks along K lie in another order, which a list of places in global memory tells.
+__aicore__ inline void move_a(const AscendC::LocalTensor<int8_t>& to, const __gm__ void* gm, int row, int column,
+                              int rows, int columns, const uint64_t info, const uint64_t data) {
+  AscendC::GlobalTensor<int32_t> order;
+  order.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(data));
+  AscendC::GlobalTensor<half> from;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(const_cast<__gm__ void*>(gm)));
+  const auto width = static_cast<uint32_t>(info >> 32);
+  const auto base_m = static_cast<uint32_t>(info & 0xFFFF);
+  const auto base_k = static_cast<uint32_t>(info >> 16 & 0xFFFF);
+  AscendC::Nd2NzParams params;
+  params.ndNum = 1;
+  params.nValue = static_cast<uint16_t>(rows);
+  params.dValue = static_cast<uint16_t>(columns);
+  params.srcNdMatrixStride = 0;
+  params.srcDValue = static_cast<uint16_t>(width);
+  params.dstNzC0Stride = static_cast<uint16_t>((rows + 15) / 16 * 16);
+  params.dstNzNStride = 1;
+  params.dstNzMatrixStride = 0;
+  const size_t first = size_t{static_cast<uint32_t>(row)} * base_m * width;
+  DataCopy(to.ReinterpretCast<half>(), from[first + static_cast<uint32_t>(order.GetValue(column)) * base_k], params);
+}
+// B moved to where the default function moves it: rows of B under each other.
+__aicore__ inline void move_b(const AscendC::LocalTensor<int8_t>& to, const __gm__ void* gm, int row, int column,
+                              int rows, int columns, const uint64_t info, const uint64_t) {
+  AscendC::GlobalTensor<half> from;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(const_cast<__gm__ void*>(gm)));
+  const auto base_k = static_cast<uint32_t>(info >> 16 & 0xFFFF);
+  AscendC::Nd2NzParams params;
+  params.ndNum = 1;
+  params.nValue = static_cast<uint16_t>(rows);
+  params.dValue = static_cast<uint16_t>(columns);
+  params.srcNdMatrixStride = 0;
+  params.srcDValue = 48;
+  params.dstNzC0Stride = static_cast<uint16_t>((rows + 15) / 16 * 16);
+  params.dstNzNStride = 1;
+  params.dstNzMatrixStride = 0;
+  DataCopy(to.ReinterpretCast<half>(), from[static_cast<uint32_t>(row) * base_k * 48 + column * 32u], params);
+}
+extern "C" __global__ __aicore__ void moved_by_the_kernel(GM_ADDR a, GM_ADDR b, GM_ADDR order, GM_ADDR c,
+                                                          GM_ADDR tiling_at_gm) {
+  AscendC::TPipe pipe;
+  TCubeTiling tiling = tiling_at(tiling_at_gm);
+  AscendC::Matmul<Of<half>, Of<half>, Of<float>, Of<float>, CFG_NORM,
+                  AscendC::MatmulCallBackFunc<nullptr, move_a, move_b>>
+      mm;
+  REGIST_MATMUL_OBJ(&pipe, AscendC::GetSysWorkSpacePtr(), mm, &tiling);
+  if (AscendC::GetBlockIdx() > 0) return;
+  AscendC::GlobalTensor<int32_t> places = tensor<int32_t>(order);
+  mm.SetUserDefInfo(static_cast<uint64_t>(tiling.Ka) << 32 | static_cast<uint64_t>(tiling.baseK) << 16 |
+                    static_cast<uint64_t>(tiling.baseM));
+  mm.SetSelfDefineData(reinterpret_cast<uint64_t>(places.address_));
+  mm.SetTensorA(tensor<half>(a));
+  mm.SetTensorB(tensor<half>(b));
+  mm.IterateAll(tensor<float>(c));
+  mm.End();
+}
+
+extern "C" __global__ __aicore__ void sparse_b(GM_ADDR a, GM_ADDR b, GM_ADDR index, GM_ADDR c, GM_ADDR tiling_at_gm) {
+  AscendC::TPipe pipe;
+  TCubeTiling tiling = tiling_at(tiling_at_gm);
+  AscendC::Matmul<Of<int8_t>, AscendC::SparseMatmulType<TPosition::GM, TPosition::GM, CubeFormat::ND, int8_t, true>,
+                  Of<int32_t>, Of<int32_t>, CFG_MDL>
+      mm;
+  REGIST_MATMUL_OBJ(&pipe, AscendC::GetSysWorkSpacePtr(), mm, &tiling);
+  const Part part(tiling);
+  if (part.rows <= 0 || part.columns <= 0) return;
+  mm.SetTail(part.rows, part.columns);
+  mm.SetTensorA(tensor<int8_t>(a)[size_t{part.row} * tiling.Ka]);
+  mm.SetTensorB(tensor<int8_t>(b)[size_t{part.column} * tiling.Kb / 2], true);
+  mm.SetSparseIndex(tensor<uint8_t>(index)[size_t{part.column} * 8]);
+  mm.IterateAll(tensor<int32_t>(c)[size_t{part.row} * tiling.N + part.column]);
+  mm.End();
+}

@@ -137,3 +137,48 @@ def test_refuses_a_transpose_that_the_type_rules_out() -> None:
     tiling = tilings.cube(16, 16, 16, single=(16, 16), base=(16, 16))
     with pytest.raises(kernels.KernelError, match="ISTRANS = true"):
         _run("turned_without_saying", [a, tiling])
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_blocks_of_a_triangle(*, upper: bool) -> None:
+    m, n, k = 80, 96, 32
+    a, b = _random((m, k), torch.float16, 1), _random((k, n), torch.float16, 2)
+    bias = _random((n,), torch.float32, 3)
+    c = torch.full((m, n), 7.0)
+    tiling = tilings.cube(m, n, k, single=(m, n), base=(16, 32), bias=True)
+    _run("upper_triangle" if upper else "lower_triangle", [a, b, bias, c, tiling])
+    rows, columns = torch.arange(m)[:, None] // 16, torch.arange(n)[None] // 32
+    computed = rows <= columns if upper else rows >= columns
+    expected = torch.where(computed, a.float() @ b.float() + bias, 7.0)
+    torch.testing.assert_close(c, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_matrices_that_the_kernel_moves(*, checks: bool) -> None:
+    m, n, k, base_k = 72, 48, 128, 32
+    a, b = _random((m, k), torch.float16, 1), _random((k, n), torch.float16, 2)
+    order = torch.tensor([2, 0, 3, 1], dtype=torch.int32)
+    c = torch.zeros((m, n))
+    tiling = tilings.cube(m, n, k, single=(m, n), base=(32, 32, base_k))
+    arguments = [a, b, order, c, tiling]
+    kernels.run(SOURCE, "moved_by_the_kernel", arguments, kind=MIX, checks=checks)
+    moved = a.view(m, k // base_k, base_k)[:, order].reshape(m, k)
+    torch.testing.assert_close(c, moved.float() @ b.float(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_b_with_two_numbers_of_four(*, checks: bool) -> None:
+    m, n, k = 40, 96, 128
+    generator = torch.Generator().manual_seed(0)
+    a = _random((m, k), torch.int8, 1)
+    b = torch.randint(1, 127, (n, k // 4, 4), generator=generator).to(torch.int8)
+    kept = torch.rand(b.shape, generator=generator).argsort(-1)[..., :2].sort(-1).values
+    dense = torch.zeros_like(b).scatter(-1, kept, b.gather(-1, kept)).view(n, k)
+    places = (kept - torch.tensor([0, 1])).view(n, k // 8, 4)
+    packed = (places << torch.tensor([0, 2, 4, 6])).sum(-1).to(torch.uint8)
+    index = packed.view(n, k // 64, 8).permute(1, 0, 2).contiguous()
+    c = torch.zeros((m, n), dtype=torch.int32)
+    tiling = tilings.cube(m, n, k, single=(32, 48), base=(16, 32))
+    arguments = [a, b.gather(-1, kept).view(n, k // 2), index, c, tiling]
+    kernels.run(SOURCE, "sparse_b", arguments, blocks=2, kind=MIX, checks=checks)
+    assert torch.equal(c, a.int() @ dense.int().T)

@@ -35,11 +35,11 @@ def cube(
     k: int,
     *,
     single: tuple[int, ...],
-    base: tuple[int, int],
+    base: tuple[int, ...],
     bias: bool = False,
     order: int = 0,
 ) -> torch.Tensor:
-    """Return a TCubeTiling as int32 words; `single` may leave out K."""
+    """Return a TCubeTiling as int32 words; `single` and `base` may leave out K."""
     values = {
         "usedCoreNum": 1,
         "M": m,
@@ -51,7 +51,7 @@ def cube(
         "singleCoreK": single[2] if len(single) > 2 else k,
         "baseM": base[0],
         "baseN": base[1],
-        "baseK": 16,
+        "baseK": base[2] if len(base) > 2 else 16,
         "isBias": int(bias),
         "iterateOrder": order,
     }

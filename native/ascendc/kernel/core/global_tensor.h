@@ -13,21 +13,24 @@ class GlobalTensor {
   using PrimType = PrimT<T>;
   using Primitive = PrimType;
 
+  // Published kernels read it.
+  PrimType* address_ = nullptr;
+
   OPWRIGHT_INLINE GlobalTensor() = default;
 
   OPWRIGHT_INLINE void SetGlobalBuffer(__gm__ PrimType* buffer, uint64_t size) {
-    data_ = machine::host_address(buffer);
+    address_ = machine::host_address(buffer);
     size_ = size;
   }
   OPWRIGHT_INLINE void SetGlobalBuffer(__gm__ PrimType* buffer) { SetGlobalBuffer(buffer, 0); }
 
-  OPWRIGHT_INLINE const __gm__ PrimType* GetPhyAddr() const { return data_; }
+  OPWRIGHT_INLINE const __gm__ PrimType* GetPhyAddr() const { return address_; }
   OPWRIGHT_INLINE __gm__ PrimType* GetPhyAddr(uint64_t offset) const { return at(offset); }
 
   OPWRIGHT_INLINE PrimType GetValue(uint64_t offset) const {
     check_element("GetValue", offset, false);
     if constexpr (kIsNibble) {
-      return PrimType(machine::read_nibble(data_, offset));
+      return PrimType(machine::read_nibble(address_, offset));
     } else {
       return *at(offset);
     }
@@ -39,7 +42,7 @@ class GlobalTensor {
   OPWRIGHT_INLINE void SetValue(uint64_t offset, PrimType value) const {
     check_element("SetValue", offset, true);
     if constexpr (kIsNibble) {
-      machine::write_nibble(data_, offset, static_cast<int8_t>(value));
+      machine::write_nibble(address_, offset, static_cast<int8_t>(value));
     } else {
       *at(offset) = value;
     }
@@ -48,14 +51,14 @@ class GlobalTensor {
   OPWRIGHT_INLINE uint64_t GetSize() const { return size_; }
   OPWRIGHT_INLINE GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor result = *this;
-    result.data_ = at(offset);
+    result.address_ = at(offset);
     result.size_ = size_ > offset ? size_ - offset : 0;
     return result;
   }
   template <class Other>
   OPWRIGHT_INLINE GlobalTensor<Other> ReinterpretCast() const {
     GlobalTensor<Other> result;
-    result.data_ = reinterpret_cast<PrimT<Other>*>(data_);
+    result.address_ = reinterpret_cast<PrimT<Other>*>(address_);
     result.size_ = size_ * kBitsOf<PrimType> / kBitsOf<PrimT<Other>>;
     return result;
   }
@@ -67,7 +70,7 @@ class GlobalTensor {
   OPWRIGHT_INLINE void SetL2CacheHint(CacheMode) {}
 
   // For the headers of this folder.
-  OPWRIGHT_INLINE PrimType* data() const { return data_; }
+  OPWRIGHT_INLINE PrimType* data() const { return address_; }
   OPWRIGHT_INLINE TPosition position() const { return TPosition::GM; }
 
  private:
@@ -76,7 +79,7 @@ class GlobalTensor {
   static constexpr bool kIsNibble = std::is_same_v<PrimType, int4b_t>;
 
   OPWRIGHT_INLINE PrimType* at(uint64_t offset) const {
-    return reinterpret_cast<PrimType*>(reinterpret_cast<uint8_t*>(data_) +
+    return reinterpret_cast<PrimType*>(reinterpret_cast<uint8_t*>(address_) +
                                        (kIsNibble ? offset / 2 : offset * sizeof(PrimType)));
   }
   OPWRIGHT_INLINE void check_element(const char* api, uint64_t offset, bool write) const {
@@ -85,7 +88,6 @@ class GlobalTensor {
     if (__builtin_expect(write && machine::core().checks, false)) machine::note_cached_write(at(offset));
   }
 
-  PrimType* data_ = nullptr;
   uint64_t size_ = 0;
   ShapeInfo shape_;
 };

@@ -3,6 +3,8 @@
 // with their places. Source: asc-devkit, docs/zh/api, MmadWithSparse (the table that selects elements of A).
 #pragma once
 
+#include <algorithm>
+
 #include "cube/load_data.h"
 #include "cube/mmad.h"
 
@@ -18,6 +20,12 @@ OPWRIGHT_INLINE uint8_t* sparse_places() {
       shared_memory(kKey | core().block, core().memory[static_cast<size_t>(Memory::kL0B)].bytes / 4));
 }
 
+// The row of B in which number `step` of a column stands. The first of a pair counts from the first row of its group of
+// four, the second from the row behind it, and it is never before the first.
+constexpr uint32_t sparse_row(uint32_t step, uint32_t place, uint32_t place_before) {
+  return step / 2 * 4 + (step % 2 == 0 ? place : std::max(place + 1, place_before));
+}
+
 // B of L0B, k / 2 rows, as the k rows that it stands for. `places` are those of its first byte.
 inline void unpack_sparse(const int8_t* data, const uint8_t* places, uint32_t n, uint32_t k, int32_t* panels) {
   constexpr uint32_t c0 = kC0<int8_t>;
@@ -29,10 +37,7 @@ inline void unpack_sparse(const int8_t* data, const uint8_t* places, uint32_t n,
       for (uint32_t column = 0; column < kPanel; ++column) {
         const size_t at = from + size_t{column} * c0;
         const auto place = [&](size_t of) { return places[of / 4] >> of % 4 * 2 & 3u; };
-        // The first of a pair counts from the group's first row, the second from the row behind it, and it is never
-        // before the first.
-        const uint32_t second = step % 2 == 0 ? 0 : std::max(place(at) + 1, place(at - 1));
-        const uint32_t row = step / 2 * 4 + (step % 2 == 0 ? place(at) : second);
+        const uint32_t row = sparse_row(step, place(at), step % 2 == 0 ? 0 : place(at - 1));
         if (row < k) panels[(size_t{fractal} * k + row) * kPanel + column] += data[at];
       }
     }

@@ -180,6 +180,11 @@ class MatmulApiTilingBase {
     return 0;
   }
   int32_t SetMadType(MatrixMadType) { return 0; }
+  // B is stored with half of its rows.
+  int32_t SetSparse(bool isSparseIn = false) {
+    sparse_ = isSparseIn;
+    return 0;
+  }
   int32_t SetSplitRange(int32_t maxBaseM = -1, int32_t maxBaseN = -1, int32_t maxBaseK = -1, int32_t minBaseM = -1,
                         int32_t minBaseN = -1, int32_t minBaseK = -1) {
     most_m_ = maxBaseM, most_n_ = maxBaseN, most_k_ = maxBaseK;
@@ -311,7 +316,7 @@ class MatmulApiTilingBase {
   // As many blocks along K as L1 holds twice.
   bool fill_l1() {
     const int64_t a_block = int64_t{result_.baseM} * result_.baseK * bits(a_.type) / 8;
-    const int64_t b_block = int64_t{result_.baseN} * result_.baseK * bits(b_.type) / 8;
+    const int64_t b_block = int64_t{result_.baseN} * result_.baseK * bits(b_.type) / 8 / (sparse_ ? 2 : 1);
     const int64_t bias = has_bias_ ? int64_t{result_.baseN} * bits(bias_.type) / 8 : 0;
     const int64_t fitting = (memories_.l1 - bias) / (a_block + b_block);
     if (fitting < 1) return false;
@@ -329,6 +334,7 @@ class MatmulApiTilingBase {
 
   Memories memories_;
   bool has_bias_ = false;
+  bool sparse_ = false;
   MatrixTraverse traverse_ = MatrixTraverse::NOSET;
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1;
   int32_t most_m_ = -1, most_n_ = -1, most_k_ = -1;

@@ -40,6 +40,13 @@ struct MatmulType {
   static constexpr TPosition srcPos = SRCPOS;
 };
 
+// B with two numbers of each four, and a matrix that says which (cube/sparse.h).
+template <TPosition POSITION, TPosition INDEX_POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false,
+          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
+struct SparseMatmulType : MatmulType<POSITION, FORMAT, TYPE, ISTRANS, LAYOUT, IBSHARE> {
+  static constexpr TPosition indexPosition = INDEX_POSITION;
+};
+
 struct MatmulConfig {
   bool doNorm = false;
   bool doBasicBlock = false;
@@ -212,6 +219,9 @@ constexpr MatmulConfig GetBasicConfig(const uint32_t basicM, const uint32_t basi
 
 namespace machine {
 
+// The blocks of C that a Matmul computes: all, or those that do not lie wholly on one side of the diagonal.
+enum class Triangle : uint8_t { kNone, kUpper, kLower };
+
 constexpr void apply(MatmulConfig& config, const MatmulShapeParams& p) {
   config.singleCoreM = p.singleCoreM;
   config.singleCoreN = p.singleCoreN;
@@ -291,13 +301,37 @@ constexpr MatmulApiStaticTiling GetMatmulApiTiling(const MatmulConfig& mmCFG, in
 // Functions that move the matrices instead of Matmul's own.
 template <auto copyOut = nullptr, auto copyA1 = nullptr, auto copyB1 = nullptr>
 struct MatmulCallBackFunc {
-  static constexpr bool kNone = std::is_same_v<decltype(copyOut), std::nullptr_t> &&
-                                std::is_same_v<decltype(copyA1), std::nullptr_t> &&
-                                std::is_same_v<decltype(copyB1), std::nullptr_t>;
+  static constexpr auto kCopyA = copyA1;
+  static constexpr auto kCopyB = copyB1;
+  static constexpr bool kCopiesA = !std::is_same_v<decltype(copyA1), std::nullptr_t>;
+  static constexpr bool kCopiesB = !std::is_same_v<decltype(copyB1), std::nullptr_t>;
+  static constexpr bool kCopiesOut = !std::is_same_v<decltype(copyOut), std::nullptr_t>;
 };
 
+// Which blocks of baseM x baseN are computed. N_BUFFER_33 is a way to hold them in L1, which changes no result.
 template <const auto& = CFG_NORM, typename...>
-struct MatmulPolicy {};
+struct MatmulPolicy {
+  static constexpr machine::Triangle kTriangle = machine::Triangle::kNone;
+};
+namespace Impl {
+
+inline constexpr int32_t QUEUE_DEPTH = 1;
+
+namespace Detail {
+
+template <const auto& = CFG_NORM, typename...>
+struct NBuffer33MatmulPolicy : MatmulPolicy<> {};
+template <const auto& = CFG_NORM, typename...>
+struct TrianUpperMatmulPolicy {
+  static constexpr machine::Triangle kTriangle = machine::Triangle::kUpper;
+};
+template <const auto& = CFG_NORM, typename...>
+struct TrianLowerMatmulPolicy {
+  static constexpr machine::Triangle kTriangle = machine::Triangle::kLower;
+};
+
+}  // namespace Detail
+}  // namespace Impl
 
 // The type in which products of a matrix's elements are summed.
 template <class A_TYPE>

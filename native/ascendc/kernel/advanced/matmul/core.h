@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "advanced/matmul/gather.h"
 #include "advanced/matmul/matrix.h"
 #include "advanced/matmul/results.h"
 #include "core/pipe.h"
@@ -19,7 +20,8 @@
 
 namespace AscendC::machine {
 
-template <class A_TYPE, class B_TYPE, class C_TYPE, class BIAS_TYPE, const auto& MM_CFG>
+template <class A_TYPE, class B_TYPE, class C_TYPE, class BIAS_TYPE, const auto& MM_CFG, class CallBack,
+          Triangle triangle>
 class MatmulCore {
  public:
   using SrcAT = typename A_TYPE::T;
@@ -82,7 +84,10 @@ class MatmulCore {
   OPWRIGHT_INLINE void restart() {
     next_ = 0;
     ahead_ = false;
+    gathered_a_.clear();
+    gathered_b_.clear();
   }
+  static constexpr bool kSparse = is_sparse<B_TYPE>;
   template <class T>
   OPWRIGHT_INLINE void set_operand(Operand<T>& operand, T* data, bool global, bool turned, bool may_turn,
                                    const char* api) {
@@ -196,10 +201,14 @@ class MatmulCore {
                                              : round_up(memory_columns, kC0<T>);
     return {operand.data, operand.global, operand.turned, fractals, stride};
   }
-  Matrix<SrcAT> left(uint32_t batch, const Batches& batches) const {
+  Matrix<SrcAT> left(uint32_t batch, const Batches& batches) {
     static_assert(A_TYPE::format == CubeFormat::ND || A_TYPE::format == CubeFormat::NZ ||
                       A_TYPE::format == CubeFormat::VECTOR || A_TYPE::format == CubeFormat::SCALAR,
                   "Matmul: A is in CubeFormat ND, NZ, VECTOR or SCALAR on Atlas A2");
+    if constexpr (CallBack::kCopiesA) {
+      demand_no_batch(batch, batches.a);
+      return gather_a();
+    }
     auto result = matrix(a_, A_TYPE::format, u(org_m_), u(org_ka_), u(single_m_), u(single_k_));
     const uint32_t rows = a_.turned ? u(single_k_) : u(single_m_);
     const uint32_t columns = a_.turned ? u(single_m_) : u(single_k_);
@@ -207,10 +216,18 @@ class MatmulCore {
                 {u(tiling_.ALayoutInfoB), u(tiling_.ALayoutInfoN), u(tiling_.ALayoutInfoG), u(tiling_.ALayoutInfoD)});
     return result;
   }
-  Matrix<SrcBT> right(uint32_t batch, const Batches& batches) const {
+  Matrix<SrcBT> right(uint32_t batch, const Batches& batches) {
     static_assert(
         B_TYPE::format == CubeFormat::ND || B_TYPE::format == CubeFormat::NZ || B_TYPE::format == CubeFormat::SCALAR,
         "Matmul: B is in CubeFormat ND, NZ or SCALAR on Atlas A2");
+    static_assert(!CallBack::kCopiesB || !kSparse, "Matmul: a sparse B is not moved by functions of the kernel");
+    if constexpr (CallBack::kCopiesB) {
+      demand_no_batch(batch, batches.b);
+      return gather_b();
+    } else if constexpr (kSparse) {
+      demand_no_batch(batch, batches.b);
+      return expand_b();
+    }
     auto result = matrix(b_, B_TYPE::format, u(org_kb_), u(org_n_), u(single_k_), u(single_n_));
     const uint32_t rows = b_.turned ? u(single_n_) : u(single_k_);
     const uint32_t columns = b_.turned ? u(single_k_) : u(single_n_);
@@ -219,6 +236,36 @@ class MatmulCore {
     return result;
   }
   static constexpr uint32_t u(int value) { return static_cast<uint32_t>(value); }
+
+  static OPWRIGHT_INLINE void demand_no_batch(uint32_t batch, uint32_t batches) {
+    if (batch != 0 || batches > 1) {
+      refuse("IterateBatch", "several matrices that are sparse, or that functions of the kernel move; supported: one");
+    }
+  }
+  // The blocks that a function of the kernel moves at a time: those of baseM x baseK or baseK x baseN, with MDL as many
+  // of them as L1 holds.
+  OPWRIGHT_INLINE uint32_t move_size(int base, int steps) const {
+    const bool several = config().doMultiDataLoad || config().doSpecialMDL;
+    const uint32_t size = u(base) * (several && steps > 0 ? u(steps) : 1);
+    if (size == 0) refuse("Matmul", "the tiling has baseM, baseN or baseK = 0");
+    return size;
+  }
+  Matrix<SrcAT> gather_a() {
+    const GatherSizes sizes{u(single_m_), u(single_k_), move_size(tiling_.baseM, tiling_.stepM),
+                            move_size(tiling_.baseK, tiling_.stepKa)};
+    return gather<SrcAT, CallBack::kCopyA>(gathered_a_, a_.data, a_.turned, sizes, user_info_, user_data_);
+  }
+  Matrix<SrcBT> gather_b() {
+    const GatherSizes sizes{u(single_k_), u(single_n_), move_size(tiling_.baseK, tiling_.stepKb),
+                            move_size(tiling_.baseN, tiling_.stepN)};
+    return gather<SrcBT, CallBack::kCopyB>(gathered_b_, b_.data, b_.turned, sizes, user_info_, user_data_);
+  }
+  Matrix<SrcBT> expand_b() {
+    static_assert(B_TYPE::format == CubeFormat::ND, "Matmul: a sparse B is in CubeFormat ND; supported: ND");
+    if (sparse_index_ == nullptr) refuse("Matmul", "B is sparse, and SetSparseIndex was not called");
+    const auto stored = matrix(b_, B_TYPE::format, u(org_kb_) / 2, u(org_n_), u(single_k_) / 2, u(single_n_));
+    return expand(gathered_b_, stored, sparse_index_, round_up(u(org_n_), 16), u(single_k_), u(single_n_));
+  }
 
   // Columns of a fractal of C.
   static constexpr uint32_t c_width() {
@@ -327,6 +374,11 @@ class MatmulCore {
   void iterate_all(DstT* data, bool global, bool sequential, uint8_t atomic) {
     demand_ready("IterateAll");
     if (sequential || blocks_k_partial()) {
+      if (triangle != Triangle::kNone) {
+        refuse("IterateAll",
+               "blocks one after the other, or parts of K, with the policy of a triangle; supported: all ",
+               "of a block at its place");
+      }
       next_ = 0;
       DstT* to = data;
       while (iterate(false)) {
@@ -337,9 +389,22 @@ class MatmulCore {
     }
     rows_ = u(single_m_);
     columns_ = u(single_n_);
-    const Block all{0, 0, rows_, columns_, 0, u(single_k_)};
     const Matrix<DstT> c = target(data, global, false);
-    compute_and_store("IterateAll", all, left(0, {}), right(0, {}), c, 0, global ? update_of(atomic) : Update::kSet);
+    const Update how = global ? update_of(atomic) : Update::kSet;
+    const auto a = left(0, {});
+    const auto b = right(0, {});
+    if constexpr (triangle == Triangle::kNone) {
+      compute_and_store("IterateAll", {0, 0, rows_, columns_, 0, u(single_k_)}, a, b, c, 0, how);
+    } else {
+      for (uint32_t index = 0; index < blocks_m() * blocks_n(); ++index) {
+        const Block part = block(index);
+        const uint32_t m = part.row / base_m();
+        const uint32_t n = part.column / base_n();
+        if (triangle == Triangle::kUpper ? m <= n : m >= n) {
+          compute_and_store("IterateAll", part, a, b, c, 0, how);
+        }
+      }
+    }
     restart();
   }
   bool blocks_k_partial() const { return config().isPartialOutput; }
@@ -350,12 +415,12 @@ class MatmulCore {
     Instruction instruction = begin(api);
     for (uint32_t row = 0; row < all.rows; row += kRowsAtOnce) {
       Block part = all;
-      part.row = row;
+      part.row = all.row + row;
       part.rows = all.rows - row < kRowsAtOnce ? all.rows - row : kRowsAtOnce;
       sums_.assign(size_t{part.rows} * part.columns, Acc{});
-      add_bias(instruction, api, 0, part.columns, part.rows, sums_.data(), part.columns, bias_offset);
+      add_bias(instruction, api, part.column, part.columns, part.rows, sums_.data(), part.columns, bias_offset);
       multiply_block(instruction, api, a, b, part, sums_.data());
-      store(instruction, api, c, {row, 0, part.rows, part.columns}, sums_.data(), 0, how);
+      store(instruction, api, c, {part.row, part.column, part.rows, part.columns}, sums_.data(), part.column, how);
     }
     sums_.clear();
     finish();
@@ -416,6 +481,10 @@ class MatmulCore {
   int single_m_ = 0, single_n_ = 0, single_k_ = 0;
   Operand<SrcAT> a_;
   Operand<SrcBT> b_;
+  std::vector<SrcAT> gathered_a_;
+  std::vector<SrcBT> gathered_b_;
+  const uint8_t* sparse_index_ = nullptr;
+  uint64_t user_info_ = 0, user_data_ = 0;
   const BiasT* bias_ = nullptr;
   bool bias_global_ = true;
   Results<DstT, Acc> results_;

@@ -15,8 +15,9 @@ namespace AscendC {
 template <class A_TYPE, class B_TYPE, class C_TYPE, class BIAS_TYPE = C_TYPE, const auto& MM_CFG = CFG_NORM,
           class MM_CB = MatmulCallBackFunc<nullptr, nullptr, nullptr>,
           template <const auto& = MM_CFG, typename...> class MATMUL_POLICY = MatmulPolicy>
-class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE, MM_CFG> {
-  using Core = machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE, MM_CFG>;
+class MatmulImpl
+    : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE, MM_CFG, MM_CB, MATMUL_POLICY<MM_CFG>::kTriangle> {
+  using Core = machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE, MM_CFG, MM_CB, MATMUL_POLICY<MM_CFG>::kTriangle>;
 
  public:
   using AType = A_TYPE;
@@ -31,7 +32,8 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   using L0cT = typename Core::L0cT;
   using Core::kMixed;
 
-  static_assert(MM_CB::kNone, "Matmul with MatmulCallBackFunc: not supported, see docs/ascend_c_instructions.md");
+  static_assert(!MM_CB::kCopiesOut,
+                "Matmul: a function of the kernel that moves C is not supported, see docs/ascend_c_instructions.md");
   static_assert(std::is_same_v<machine::Accumulator<SrcAT>, machine::Accumulator<SrcBT>>,
                 "Matmul: A and B are both integers or both floating-point numbers on Atlas A2");
 
@@ -78,6 +80,12 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
     set_operand(b_, rightMatrix.data(), false, isTransposeB, B_TYPE::isTrans, "SetTensorB");
   }
   OPWRIGHT_INLINE void SetTensorB(SrcBT bScalar) { set_scalar(b_, bScalar); }
+  // Fractals of 16 columns of B, for each 8 bytes: 2 bits for each number of B.
+  OPWRIGHT_INLINE void SetSparseIndex(const GlobalTensor<uint8_t>& indexGlobal) {
+    static_assert(Core::kSparse, "Matmul::SetSparseIndex: B is no SparseMatmulType");
+    sparse_index_ = indexGlobal.data();
+    restart();
+  }
   OPWRIGHT_INLINE void SetBias(const GlobalTensor<BiasT>& biasGlobal) { set_bias(biasGlobal.data(), true); }
   OPWRIGHT_INLINE void SetBias(const LocalTensor<BiasT>& inputBias) { set_bias(inputBias.data(), false); }
   OPWRIGHT_INLINE void DisableBias() { bias_ = nullptr; }
@@ -98,7 +106,7 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
     batch_b_ = static_cast<uint32_t>(batchB);
   }
 
-  // Space and data for the hardware's way of computing, and for functions of the kernel's own.
+  // Space for the hardware's way of computing.
   OPWRIGHT_INLINE void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
   template <class T>
   OPWRIGHT_INLINE void SetWorkspace(GlobalTensor<T>& addr) {
@@ -108,8 +116,15 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   OPWRIGHT_INLINE void SetWorkspace(__gm__ const T* addr, int) {
     workspace_ = reinterpret_cast<DstT*>(const_cast<T*>(machine::host_address(addr)));
   }
-  OPWRIGHT_INLINE void SetUserDefInfo(const uint64_t) {}
-  OPWRIGHT_INLINE void SetSelfDefineData(const uint64_t) {}
+  // What functions of the kernel get.
+  OPWRIGHT_INLINE void SetUserDefInfo(const uint64_t tilingPtr) {
+    user_info_ = tilingPtr;
+    restart();
+  }
+  OPWRIGHT_INLINE void SetSelfDefineData(const uint64_t dataPtr) {
+    user_data_ = dataPtr;
+    restart();
+  }
   OPWRIGHT_INLINE void SetSubBlockIdx(uint8_t subBlockIdx) { sub_block_ = subBlockIdx; }
   OPWRIGHT_INLINE uint8_t GetSubBlockIdx() { return sub_block_; }
 
@@ -117,6 +132,8 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
 
   template <bool sync = true>
   OPWRIGHT_INLINE bool Iterate(bool enPartialSum = false) {
+    static_assert(MATMUL_POLICY<MM_CFG>::kTriangle == machine::Triangle::kNone,
+                  "Matmul::Iterate with the policy of a triangle; supported: IterateAll");
     if constexpr (!sync) {
       ahead_ = true;  // GetTensorC takes the blocks one after the other
       next_ = 0;
@@ -267,6 +284,7 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   using Core::put;
   using Core::put_fractals;
   using Core::refuse_partial_batch;
+  using Core::restart;
   using Core::results_;
   using Core::row_;
   using Core::rows_;
@@ -277,11 +295,14 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   using Core::single_k_;
   using Core::single_m_;
   using Core::single_n_;
+  using Core::sparse_index_;
   using Core::sub_block_;
   using Core::take_block;
   using Core::taken_batches_;
   using Core::target;
   using Core::tiling_;
+  using Core::user_data_;
+  using Core::user_info_;
   using Core::workspace_;
 };
 

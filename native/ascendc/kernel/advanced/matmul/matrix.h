@@ -18,6 +18,7 @@ struct Matrix {
   bool turned = false;
   bool fractals = false;  // NZ
   uint32_t stride = 0;    // ND: elements from row to row of memory; NZ: rows of memory, rounded up to 16
+  bool gathered = false;  // a copy in memory of the host: who made it reported what it read
 
   OPWRIGHT_INLINE size_t index(uint32_t row, uint32_t column, uint32_t width = kC0<T>) const {
     const uint32_t r = turned ? column : row;
@@ -35,7 +36,7 @@ struct Matrix {
 template <class T>
 void touch(Instruction& instruction, const char* api, const char* operand, const Matrix<T>& matrix, uint32_t row,
            uint32_t column, uint32_t rows, uint32_t columns, bool write, bool updated = false) {
-  if (rows == 0 || columns == 0) return;
+  if (rows == 0 || columns == 0 || matrix.gathered) return;
   const size_t first = matrix.index(row, column);
   const size_t last = matrix.index(row + rows - 1, column + columns - 1);
   const auto* base = reinterpret_cast<const uint8_t*>(matrix.data) + bytes_of<T>(first);
