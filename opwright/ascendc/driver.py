@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from opwright.ascendc.errors import CompilerOptionError
 from opwright.ascendc.launches import has_launches, rewrite_launches
+from opwright.ascendc.local_arrays import rewrite_local_arrays
 from opwright.ascendc.options import Language, Output, Request, Source, parse_options
 from opwright.ascendc.toolchain import (
     COMPILING,
@@ -134,14 +135,16 @@ class Work:
         return code
 
     def rewritten(self, path: Path) -> Path:
-        """Return a file with the launches as calls, whose messages name the user's file."""
+        """Return a file in plain C++, whose messages name the user's file."""
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        if not has_launches(text):
+        plain = rewrite_local_arrays(text)
+        if has_launches(plain):
+            plain = rewrite_launches(plain, where=str(path))
+        if plain == text:
             return path
         target = Path(tempfile.mkdtemp(dir=self.folder)) / path.name
         name = str(path).replace("\\", "\\\\").replace('"', '\\"')
-        rewritten = f'# 1 "{name}"\n{rewrite_launches(text, where=str(path))}'
-        target.write_text(rewritten, encoding="utf-8", errors="surrogateescape")
+        target.write_text(f'# 1 "{name}"\n{plain}', encoding="utf-8", errors="surrogateescape")
         return target
 
     def link(self, objects: list[Path]) -> int:

@@ -13,6 +13,7 @@
 #include "core/global_tensor.h"
 #include "core/layout.h"
 #include "core/list_tensor.h"
+#include "core/local_array.h"
 #include "core/local_tensor.h"
 #include "core/machine.h"
 #include "core/numeric_limits.h"
