@@ -97,5 +97,17 @@ def test_rows_are_divided_where_columns_would_cost_the_same(program: Path) -> No
         assert (t["used"], t["m"], t["n"]) == (cores, rows, 512 * 512 // cores // rows)
 
 
+def test_narrow_columns_are_divided_too(program: Path) -> None:
+    """Stated by matmul_leakyrelu_advanced_api of asc-devkit."""
+    t = _tiling(program, 512, 128, 128, 2, 1)
+    assert (t["used"], t["m"], t["n"]) == (2, 512, 64)
+
+
+def test_small_matrices_stay_on_one_core(program: Path) -> None:
+    """A kernel of asc-devkit (matmul_tscm) copies all of A to each core."""
+    t = _tiling(program, 64, 64, 64, 20, 1)
+    assert (t["used"], t["m"], t["n"]) == (1, 64, 64)
+
+
 def test_no_shape_is_no_tiling(program: Path) -> None:
     assert _tiling(program, 0, 16, 16, 1, 1)["result"] == -1

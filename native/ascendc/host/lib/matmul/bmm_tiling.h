@@ -2,6 +2,7 @@
 // Tiling of Matmul over several cores, and of batches.
 #pragma once
 
+#include "lib/matmul/core_split.h"
 #include "lib/matmul/matmul_tiling.h"
 
 namespace matmul_tiling {
@@ -48,6 +49,21 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
 
  protected:
   bool divide_cores() override {
+    if (has_shape_ && !split_k_ && is_free()) {
+      constexpr int32_t kFractal = 16;
+      const CoreSplit split =
+          split_over_cores({parts(m_, kFractal), parts(n_, kFractal), parts(k_, 256 / bits(a_.type)), cores_, a_.turned,
+                            b_.turned, memories_.l0a, memories_.l0c, memories_.l1});
+      const Extent m = along(m_, split.m, -1, align_.m, -1, -1);
+      const Extent n = along(n_, split.n, -1, align_.n, -1, -1);
+      m_dim_ = m.parts;
+      n_dim_ = n.parts;
+      result_.singleCoreM = m.size;
+      result_.singleCoreN = n.size;
+      result_.singleCoreK = k_;
+      result_.usedCoreNum = m.parts * n.parts;
+      return true;
+    }
     Extent best = along(m_, 1, single_m_, align_.m, most_.m, least_.m);
     Extent best_n = along(n_, 1, single_n_, align_.n, most_.n, least_.n);
     int64_t best_cost = INT64_MAX;
@@ -84,7 +100,10 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   };
   struct Sizes {
     int32_t m = -1, n = -1, k = -1;
+    bool any() const { return m > 0 || n > 0 || k > 0; }
   };
+  // Whether the program sets no size of a core's share.
+  bool is_free() const { return single_m_ <= 0 && single_n_ <= 0 && single_k_ <= 0 && !most_.any() && !least_.any(); }
   // `all` in at most `most_parts` pieces of whole fractals.
   static Extent along(int32_t all, int32_t most_parts, int32_t fixed, int32_t align, int32_t most, int32_t least) {
     constexpr int32_t kFractal = 16;

@@ -121,6 +121,7 @@ class MatmulApiTilingBase {
     m_ = m;
     n_ = n;
     k_ = k;
+    has_shape_ = true;
     return 0;
   }
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k, k); }
@@ -250,6 +251,8 @@ class MatmulApiTilingBase {
 
   int32_t org_m_ = -1, org_n_ = -1, org_ka_ = -1, org_kb_ = -1;
   int32_t m_ = -1, n_ = -1, k_ = -1;
+  bool has_shape_ = false;  // SetShape was called
+  Memories memories_;
   Type a_, b_, c_, bias_;
   AscendC::tiling::TCubeTiling result_{};
 
@@ -332,7 +335,6 @@ class MatmulApiTilingBase {
     return true;
   }
 
-  Memories memories_;
   bool has_bias_ = false;
   bool sparse_ = false;
   MatrixTraverse traverse_ = MatrixTraverse::NOSET;
