@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import derive
@@ -133,7 +134,7 @@ class Builder:
         """Return the include options of host code."""
         root = self.toolkit.root / "include"
         own = {path.parent for path in (*self.project.host, *self.project.kernels)}
-        folders = [self.project.root, *sorted(own)]
+        folders = [self.project.root, *sorted(own), *self.project.repository]
         return [
             *(f"-I{folder}" for folder in folders),
             *("-isystem", str(root / "ascendc" / "host"), "-isystem", str(root)),
@@ -180,20 +181,23 @@ class Builder:
     def kernels(self, description: HostDescription, chips: tuple[str, ...]) -> Iterator[Kernel]:
         """Yield the kernels: one for all columns of an operator whose source names no dtype."""
         for op in description.operators:
-            wanted = self.chips_of(op, chips)
-            found = find_kernel(self.project, op)
-            columns: dict[str, Column] = {}
-            for chip in wanted:
-                columns |= {column.name: column for column in op.chips[chip]}
-            groups = [[column] for column in columns.values()]
-            if not depends_on_column(read_texts(found.file, self.kernel_folders())):
-                groups = [list(columns.values())]
-            for number, group in enumerate(groups):
-                yield self.kernel(op, found, number, group, wanted, description)
+            sources: dict[KernelSource, list[str]] = {}
+            for chip in self.chips_of(op, chips):
+                sources.setdefault(find_kernel(self.project, op, chip), []).append(chip)
+            number = count()
+            for found, wanted in sources.items():
+                columns: dict[str, Column] = {}
+                for chip in wanted:
+                    columns |= {column.name: column for column in op.chips[chip]}
+                groups = [[column] for column in columns.values()]
+                if not depends_on_column(read_texts(found.file, self.kernel_folders())):
+                    groups = [list(columns.values())]
+                for group in groups:
+                    yield self.kernel(op, found, next(number), group, wanted, description)
 
     def kernel_folders(self) -> list[Path]:
         """Return the folders in which kernels find what they include."""
-        return sorted({path.parent for path in self.project.kernels})
+        return [*sorted({path.parent for path in self.project.kernels}), *self.project.repository]
 
     def chips_of(self, op: HostOperator, chips: tuple[str, ...]) -> tuple[str, ...]:
         """Return the chips for which an operator's kernels are compiled."""

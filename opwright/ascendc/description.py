@@ -84,12 +84,12 @@ class HostOperator:
     chips
         The columns of each chip that it is configured for.
     extended
-        Arguments of ExtendCfgInfo.
+        Arguments of ExtendCfgInfo, of each chip.
     """
 
     prototype: Prototype
     chips: Mapping[str, tuple[Column, ...]]
-    extended: Mapping[str, str]
+    extended: Mapping[str, Mapping[str, str]]
     template: KernelTemplate | None
 
 

@@ -122,8 +122,8 @@ class KernelSource:
     parameters: tuple[str, ...]
 
 
-def find_kernel(project: OperatorProject, op: HostOperator) -> KernelSource:
-    """Return the kernel of an operator: the function of its name in op_kernel.
+def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> KernelSource:
+    """Return the kernel of an operator for a chip: the function of its name in op_kernel.
 
     Raises
     ------
@@ -131,8 +131,9 @@ def find_kernel(project: OperatorProject, op: HostOperator) -> KernelSource:
         OPW-A012.
     """
     prototype = op.prototype
-    function = op.extended.get("opInterface.value") or snake_case(prototype.op_type)
-    stem = op.extended.get("opFile.value") or function
+    extended = op.extended.get(chip, {})
+    function = extended.get("opInterface.value") or snake_case(prototype.op_type)
+    stem = extended.get("opFile.value") or function
     sources = [path for path in project.kernels if path.suffix in SOURCES]
     # The file of the operator's name is looked in first.
     sources.sort(key=lambda path: (path.stem != stem, path.suffix in HEADERS, str(path)))

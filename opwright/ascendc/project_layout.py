@@ -17,6 +17,7 @@ __all__ = ["OperatorProject", "read_project"]
 SOURCES = (".cpp", ".cc", ".cxx")
 DEFAULT_VENDOR = "customize"  # what msOpGen writes
 VENDOR = re.compile(r"[A-Za-z0-9_-]+")
+LEVELS = 3  # that an operator may lie below the root of its repository
 # Sources beside operators that are not part of their host code.
 OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests", "op_api"}
 
@@ -35,6 +36,9 @@ class OperatorProject:
         The folder's name below vendors.
     chips
         What ASCEND_COMPUTE_UNIT lists; empty if the project does not say.
+    repository
+        Where operators of a repository find what they share: its common/inc, its root, and the
+        folders from there to this operator. Empty for a project that stands alone.
     """
 
     root: Path
@@ -42,6 +46,7 @@ class OperatorProject:
     kernels: tuple[Path, ...]
     vendor: str = DEFAULT_VENDOR
     chips: tuple[str, ...] = ()
+    repository: tuple[Path, ...] = ()
 
 
 def read_project(root: Path) -> OperatorProject:
@@ -79,6 +84,7 @@ def read_project(root: Path) -> OperatorProject:
         host=sources,
         kernels=kernels,
         vendor=vendor,
+        repository=shared_folders(root),
         chips=tuple(
             filter(
                 None,
@@ -89,6 +95,15 @@ def read_project(root: Path) -> OperatorProject:
             )
         ),
     )
+
+
+def shared_folders(root: Path) -> tuple[Path, ...]:
+    """Return the folders that the operators of a repository such as ops-nn share."""
+    above = root.resolve().parents
+    for depth, folder in enumerate(above[:LEVELS]):
+        if (folder / "common" / "inc").is_dir():
+            return (folder / "common" / "inc", *reversed(above[: depth + 1]))
+    return ()
 
 
 def part(root: Path, name: str) -> tuple[Path, ...]:

@@ -94,10 +94,11 @@ std::string describe_operator(const HostLibrary& library, const std::string& typ
   const ops::OpDef& definition = library.definitions.at(type);
   std::string extended;
   for (const auto& [chip, config] : definition.ai_core().configs()) {
+    std::string of_chip;
     for (const auto& [key, value] : config.extended()) {
-      extended += (extended.empty() ? "" : ",") + quoted(key) + ":" + quoted(value);
+      of_chip += (of_chip.empty() ? "" : ",") + quoted(key) + ":" + quoted(value);
     }
-    if (!extended.empty()) break;  // of the first chip that has some; kernels are the same for all
+    extended += (extended.empty() ? "" : ",") + quoted(chip) + ":{" + of_chip + "}";
   }
   const auto attribute = [](const ops::OpAttrDef& each) { return describe(each.data()); };
   const auto kernel = library.templates.find(type);

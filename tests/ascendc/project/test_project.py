@@ -65,9 +65,8 @@ KERNEL = (
 )
 COLUMN = Column("FLOAT16,FLOAT16,FLOAT16;ND,ND,FRACTAL_NZ")
 PROTOTYPE = parse_op_def(DEFINITION, where="a test")[0]
-OPERATOR = HostOperator(
-    prototype=PROTOTYPE, chips={"ascend910b": (COLUMN,)}, extended={}, template=None
-)
+CHIP = "ascend910b"
+OPERATOR = HostOperator(prototype=PROTOTYPE, chips={CHIP: (COLUMN,)}, extended={}, template=None)
 MSOPGEN: dict[str, Any] = {
     "op": "MyScale",
     "language": "cpp",
@@ -90,10 +89,10 @@ def project_in(folder: Path, **files: str) -> Path:
     return folder
 
 
-def with_kernel(folder: Path, text: str) -> OperatorProject:
-    """Return a project with this kernel."""
+def with_kernel(folder: Path, text: str, **more: str) -> OperatorProject:
+    """Return a project with this kernel, and with more files."""
     return read_project(
-        project_in(folder, op_host__a_dot_cpp="", op_kernel__add_custom_dot_cpp=text)
+        project_in(folder, op_host__a_dot_cpp="", op_kernel__add_custom_dot_cpp=text, **more)
     )
 
 
@@ -145,7 +144,7 @@ def test_a_package_has_a_name_that_a_folder_can_have(tmp_path: Path, name: str) 
 
 def test_the_kernel_is_found_by_its_name(tmp_path: Path) -> None:
     project = with_kernel(tmp_path, "// add_custom(int)\n" + KERNEL)
-    found = find_kernel(project, OPERATOR)
+    found = find_kernel(project, OPERATOR, CHIP)
     assert found.parameters == ("x", "y", "z", "workspace", "tiling")
     assert not depends_on_column([KERNEL])
     assert depends_on_column(["#if ORIG_DTYPE_X == DT_FLOAT"])
@@ -169,23 +168,44 @@ def test_what_a_kernel_includes_is_read(tmp_path: Path) -> None:
 
 def test_definitions_may_name_another_file_and_function(tmp_path: Path) -> None:
     extended = {"opFile.value": "other", "opInterface.value": "entry"}
-    op = dataclasses.replace(OPERATOR, extended=extended)
+    op = dataclasses.replace(OPERATOR, extended={CHIP: extended})
     project = with_kernel(tmp_path, KERNEL.replace("add_custom", "entry"))
-    assert find_kernel(project, op).function == "entry"
+    assert find_kernel(project, op, CHIP).function == "entry"
+
+
+def test_a_file_that_is_named_for_one_chip_is_of_no_other(tmp_path: Path) -> None:
+    op = dataclasses.replace(OPERATOR, extended={"ascend950": {"opFile.value": "add_apt"}})
+    project = with_kernel(tmp_path, KERNEL, op_kernel__add_apt_dot_cpp=KERNEL)
+    found = {chip: find_kernel(project, op, chip).file.name for chip in (CHIP, "ascend950")}
+    assert found == {CHIP: "add_custom.cpp", "ascend950": "add_apt.cpp"}
+
+
+def test_an_operator_of_a_repository_finds_what_it_shares(tmp_path: Path) -> None:
+    root = tmp_path / "ops" / "norm" / "rms_norm"
+    for folder in (root / "op_host", root / "op_kernel", tmp_path / "ops" / "common" / "inc"):
+        folder.mkdir(parents=True)
+    (root / "op_host" / "rms_norm.cpp").write_text("")
+    ops = tmp_path.resolve() / "ops"
+    assert read_project(root).repository == (ops / "common" / "inc", ops, ops / "norm")
+    alone = tmp_path / "alone"
+    for folder in (alone / "op_host", alone / "op_kernel"):
+        folder.mkdir(parents=True)
+    (alone / "op_host" / "add.cpp").write_text("")
+    assert read_project(alone).repository == ()
 
 
 def test_kernels_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KernelSourceError, match="no kernel add_custom in"):
-        find_kernel(with_kernel(tmp_path, "void add_custom();"), OPERATOR)
+        find_kernel(with_kernel(tmp_path, "void add_custom();"), OPERATOR, CHIP)
     project = with_kernel(tmp_path, KERNEL.replace("GM_ADDR y, ", ""))
     with pytest.raises(KernelSourceError, match="4 parameters: x, z, workspace, tiling") as caught:
-        find_kernel(project, OPERATOR)
+        find_kernel(project, OPERATOR, CHIP)
     assert caught.value.allowed == ("5 parameters: x, y, z, workspace, tiling",)
 
 
 def test_the_column_is_named_to_the_kernel(tmp_path: Path) -> None:
     project = with_kernel(tmp_path, KERNEL)
-    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR), COLUMN, ())
+    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR, CHIP), COLUMN, ())
     for line in (
         "#define DTYPE_X half",
         "#define ORIG_DTYPE_Z 1",
@@ -199,7 +219,7 @@ def test_the_column_is_named_to_the_kernel(tmp_path: Path) -> None:
 def test_launches_beside_the_kernel_are_rewritten(tmp_path: Path) -> None:
     launch = "void run(void* s) { add_custom<<<8, nullptr, s>>>(0, 0, 0, 0, 0); }\n"
     project = with_kernel(tmp_path, KERNEL + launch)
-    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR), COLUMN, ())
+    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR, CHIP), COLUMN, ())
     assert "<<<" not in text
     assert f'# 1 "{project.kernels[0]}"' in text
 
@@ -213,7 +233,7 @@ def test_a_template_kernel_is_instantiated_by_tiling_key(tmp_path: Path) -> None
     template = KernelTemplate(dtype_parameters=(True, False), instances=instances)
     op = dataclasses.replace(OPERATOR, template=template)
     project = with_kernel(tmp_path, KERNEL)
-    text = emit_kernel(op, find_kernel(project, op), COLUMN, ())
+    text = emit_kernel(op, find_kernel(project, op, CHIP), COLUMN, ())
     assert text.count("    case 256ULL:\n      return add_custom<float, 1>(") == 1
     assert "    case 27ULL:\n      return add_custom<bfloat16_t, 0>(" in text
     assert "static_cast<KernelMetaType>(0)" in text
@@ -221,7 +241,9 @@ def test_a_template_kernel_is_instantiated_by_tiling_key(tmp_path: Path) -> None
         template, instances=(Instance(key=0, kernel_type=-1, values=(13, 0)),)
     )
     with pytest.raises(KernelSourceError, match="a template parameter of dtype 13"):
-        emit_kernel(dataclasses.replace(op, template=unknown), find_kernel(project, op), COLUMN, ())
+        emit_kernel(
+            dataclasses.replace(op, template=unknown), find_kernel(project, op, CHIP), COLUMN, ()
+        )
 
 
 def test_tiling_classes_become_structures() -> None:

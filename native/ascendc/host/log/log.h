@@ -85,3 +85,6 @@ void log(LogLevel level, const char* function, int line, const Name& name, const
     }                                                 \
   } while (false)
 #endif
+
+#include "log/invalid.h"
+#include "util/text.h"

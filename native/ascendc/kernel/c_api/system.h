@@ -12,21 +12,6 @@ OPWRIGHT_INLINE int64_t asc_get_sub_block_num() { return AscendC::GetSubBlockNum
 OPWRIGHT_INLINE int64_t asc_get_sub_block_id() { return AscendC::GetSubBlockIdx(); }
 OPWRIGHT_INLINE int64_t asc_get_system_cycle() { return AscendC::GetSystemCycle(); }
 
-namespace AscendC::machine {
-
-// Variables of the device's compiler.
-struct BlockIndex {
-  OPWRIGHT_INLINE operator int64_t() const { return GetBlockIdx(); }
-};
-struct BlockCount {
-  OPWRIGHT_INLINE operator int64_t() const { return GetBlockNum(); }
-};
-
-}  // namespace AscendC::machine
-
-inline constexpr AscendC::machine::BlockIndex block_idx{};
-inline constexpr AscendC::machine::BlockCount block_num{};
-
 OPWRIGHT_INLINE void asc_sync() { AscendC::PipeBarrier<PIPE_ALL>(); }
 OPWRIGHT_INLINE void asc_sync_vec() { AscendC::PipeBarrier<PIPE_V>(); }
 OPWRIGHT_INLINE void asc_sync_pipe(pipe_t pipe) {

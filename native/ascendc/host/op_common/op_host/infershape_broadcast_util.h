@@ -1,0 +1,5 @@
+// op_common/op_host/infershape_broadcast_util.h
+// Another name of op_host/infershape_broadcast_util.h.
+#pragma once
+
+#include "op_host/infershape_broadcast_util.h"

@@ -1,0 +1,5 @@
+// op_common/op_host/util/const_util.h
+// Another name of util/const_util.h.
+#pragma once
+
+#include "util/const_util.h"
