@@ -350,3 +350,12 @@ extern "C" __global__ __aicore__ void layouts(GM_ADDR out, int64_t rows, int64_t
   t.SetValue(6, Std::get<1>(layout.GetShape()) + Std::get<0>(layout.GetStride()));
   static_assert(is_layout_v<decltype(fractals.layout())> && !is_layout_v<int>);
 }
+
+extern "C" __global__ __aicore__ void overflow_modes(GM_ADDR out) {
+  GlobalTensor<int64_t> t;
+  t.SetGlobalBuffer((__gm__ int64_t*)out);
+  AscendCUtils::SetOverflow(1);
+  t.SetValue(0, GetCtrlSpr<48, 48>());
+  AscendCUtils::SetOverflow(0);
+  t.SetValue(1, GetCtrlSpr<48, 48>());
+}

@@ -257,3 +257,9 @@ def test_layouts_say_where_elements_lie() -> None:
         rows * columns,
         2 * columns,
     ]
+
+
+def test_overflow_modes_by_their_older_name() -> None:
+    out = torch.full((2,), 5)
+    run(KERNELS, "overflow_modes", [out])
+    assert out.tolist() == [1, 0]

@@ -64,4 +64,9 @@ OPWRIGHT_INLINE bool GetSaturationFlag() {
   return (machine::core().registers.control >> machine::vector::saturation_bit(mode) & 1) == 0;
 }
 
+// Of a class for the library's own use, what published kernels call: 1 leaves inf and NaN as they are.
+struct AscendCUtils {
+  static OPWRIGHT_INLINE void SetOverflow(uint64_t ctrlValue) { SetCtrlSpr<48, 48>(ctrlValue == 1 ? 1 : 0); }
+};
+
 }  // namespace AscendC

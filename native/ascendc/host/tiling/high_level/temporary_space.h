@@ -248,4 +248,18 @@ inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& srcShape, const T
   minValue = space.least;
 }
 
+// Sort of other products takes space of its own. CANN leaves the numbers as they were on Atlas A2, where Sort gets its
+// space from the kernel; here they are 0.
+enum class SortType { RADIX_SORT, MERGE_SORT };
+struct SortConfig {
+  SortType type = SortType::RADIX_SORT;
+  bool isDescend = false;
+  bool hasSrcIndex = false;
+  bool hasDstIndex = false;
+};
+inline void GetSortMaxMinTmpSize(const TensorShape&, TensorDataType, TensorDataType, bool, const SortConfig&,
+                                 uint32_t& maxValue, uint32_t& minValue) {
+  maxValue = minValue = 0;
+}
+
 }  // namespace AscendC
