@@ -5,8 +5,9 @@
 * `device`: it passes if new tensors are on the NPU: as it stands, it mixes devices.
 * `stub`: it asks for what only the vendor's stub answers.
 * `revision`: the installed TorchAir does otherwise than the revision of the tests.
+* `twin`: the twin does otherwise than CANN.
 
-A test of the last two kinds has to fail, and each other one has to pass.
+A test of the last three kinds has to fail, and each other one has to pass.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["REVIEWED", "Entry", "complaints", "read", "summary"]
 
 REVIEWED = Path(__file__).with_name("reviewed.tsv")
 
-Kind: TypeAlias = Literal["device", "stub", "revision"]
+Kind: TypeAlias = Literal["device", "stub", "revision", "twin"]
 
 
 @dataclass(frozen=True, kw_only=True)

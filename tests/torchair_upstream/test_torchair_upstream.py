@@ -63,6 +63,9 @@ class Small(unittest.TestCase):
     def test_d_new_tensors(self):
         self.assertEqual(torch.ones(1).device.type, "npu")
 
+    def test_d_late_error(self):
+        torch.ones(4).npu().index_select(0, torch.tensor([9]).npu())
+
     @unittest.skip("never")
     def test_e_skipped(self):
         pass
@@ -124,6 +127,7 @@ def test_each_test_has_its_result_whatever_it_does(checkout: Path) -> None:
         "test_b_end": "ended",
         "test_c_difference": "failed",
         "test_d_new_tensors": "passed",
+        "test_d_late_error": "failed",
         "test_e_skipped": "skipped",
         "test_f_types": "passed",
     }

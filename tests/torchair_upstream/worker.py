@@ -21,7 +21,7 @@ import opwright.twin  # noqa: F401 - before torch
 
 # isort: split
 import torch
-import torch_npu  # noqa: F401 - before torchair
+import torch_npu
 import torchair  # noqa: F401 - before npugraph_ex, which some of the tests import
 
 from tests.torchair_upstream.stand_ins import allow_registering_again, device_module, replace_stubs
@@ -59,6 +59,10 @@ class Report(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's name
         faulthandler.cancel_dump_traceback_later()
         super().stopTest(test)
+        try:
+            torch_npu.npu.synchronize()
+        except RuntimeError as error:  # what it enqueued has failed, which the next one would meet
+            self.outcome, self.message = "failed", str(error)
         seconds = time.monotonic() - self.begin
         self.write(test=name_of(test), outcome=self.outcome, message=self.message, seconds=seconds)
 
