@@ -1,4 +1,4 @@
-"""What the operators of TorchAir's system tests compute: `x += y`, or a copy.
+"""The kernels of the operators of TorchAir's system tests: `x += y`, or a copy.
 
 The tests say only which of their operands they write.
 """

@@ -31,7 +31,7 @@ MODULE_LIMIT = 3600.0  # seconds; the largest takes ten minutes on two busy core
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What became of a test: "passed", "failed", "skipped" or "ended"; the message says why."""
+    """Outcome of a test: "passed", "failed", "skipped" or "ended"; the message says why."""
 
     test: str
     outcome: str

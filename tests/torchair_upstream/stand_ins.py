@@ -1,4 +1,4 @@
-"""What TorchAir's system tests import of its stubs, answered by torch_npu itself.
+"""Stand-ins for the stubs of TorchAir's system tests: answered by torch_npu itself.
 
 They are made for a build without torch_npu: `_privateuse1_backend` is a device of their own, and
 functions put stubs in the place of torch.npu, torch.ops.npu and torch_npu. Here the device is the

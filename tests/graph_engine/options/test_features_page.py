@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch_npu  # noqa: F401 - torchair is found by way of it
 import torchair
 
 if TYPE_CHECKING:
