@@ -27,6 +27,7 @@ from opwright.ascendc.kernel_source import (
     read_texts,
 )
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
+from opwright.ascendc.siblings import link_siblings
 from opwright.ascendc.toolchain import (
     COMPILING,
     MACHINE,
@@ -197,7 +198,9 @@ class Builder:
 
     def kernel_folders(self) -> list[Path]:
         """Return the folders in which kernels find what they include."""
-        return [*sorted({path.parent for path in self.project.kernels}), *self.project.repository]
+        own = sorted({path.parent for path in self.project.kernels})
+        beside = link_siblings(self.project, self.work / "siblings")
+        return [*own, *beside, *self.project.repository]
 
     def chips_of(self, op: HostOperator, chips: tuple[str, ...]) -> tuple[str, ...]:
         """Return the chips for which an operator's kernels are compiled."""

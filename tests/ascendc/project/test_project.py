@@ -43,6 +43,7 @@ from opwright.ascendc.project_errors import (
     ProjectLayoutError,
 )
 from opwright.ascendc.project_layout import OperatorProject, read_project
+from opwright.ascendc.siblings import link_siblings
 from opwright.kit.declare.place import Place
 from opwright.kit.formats.msopgen import parse_msopgen
 from opwright.twin.toolkit import installed_toolkit
@@ -192,6 +193,30 @@ def test_an_operator_of_a_repository_finds_what_it_shares(tmp_path: Path) -> Non
         folder.mkdir(parents=True)
     (alone / "op_host" / "add.cpp").write_text("")
     assert read_project(alone).repository == ()
+
+
+def test_kernels_include_those_beside_them(tmp_path: Path) -> None:
+    root = tmp_path / "ops"
+    files = {
+        "norm/rms/op_host/rms.cpp": "",
+        "norm/rms/op_kernel/rms.cpp": "",
+        "norm/add_rms/op_kernel/add.h": "constexpr int kAdd = 1;",
+        "experimental/other/op_kernel/other.h": "",
+        "common/inc/op_kernel/platform.h": "constexpr int kPlatform = 2;",
+        "common/inc/op_kernel/shared.h": "constexpr int kShared = 3;",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for _ in range(2):  # links that are there stay
+        folders = link_siblings(read_project(root / "norm" / "rms"), tmp_path / "links")
+    links = {path.name for path in (tmp_path / "links").iterdir() if path.is_symlink()}
+    assert links == {"rms", "add_rms", "inc"}
+    source = (
+        '#include "../add_rms/add.h"\n#include "../../inc/platform.h"\nint x[kAdd + kPlatform];'
+    )
+    command = ["g++", "-fsyntax-only", *(f"-I{folder}" for folder in folders), "-x", "c++", "-"]
+    subprocess.run(command, input=source, text=True, check=True)
 
 
 def test_kernels_that_do_not_fit_are_refused(tmp_path: Path) -> None:
