@@ -359,3 +359,10 @@ extern "C" __global__ __aicore__ void overflow_modes(GM_ADDR out) {
   AscendCUtils::SetOverflow(0);
   t.SetValue(1, GetCtrlSpr<48, 48>());
 }
+
+extern "C" __global__ __aicore__ void initialised(GM_ADDR out) {
+  GlobalTensor<float> t;
+  t.SetGlobalBuffer((__gm__ float*)out);
+  ::InitOutput<float>(t, 3);
+  InitOutput(t[3], 2, 7.0f);
+}

@@ -263,3 +263,9 @@ def test_overflow_modes_by_their_older_name() -> None:
     out = torch.full((2,), 5)
     run(KERNELS, "overflow_modes", [out])
     assert out.tolist() == [1, 0]
+
+
+def test_outputs_are_initialised() -> None:
+    out = torch.full((6,), 5.0)
+    run(KERNELS, "initialised", [out])
+    assert out.tolist() == [0, 0, 0, 7, 7, 5]

@@ -241,5 +241,12 @@ template <typename T>
 OPWRIGHT_INLINE void InitGlobalMemory(const GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value) {
   Fill<T>(gmWorkspaceAddr, size, value);
 }
+template <typename T>
+OPWRIGHT_INLINE void InitOutput(const GlobalTensor<T>& gmWorkspaceAddr, uint32_t size, T value = T(0)) {
+  Fill<T>(gmWorkspaceAddr, size, value);
+}
 
 }  // namespace AscendC
+
+// Kernels call it without the namespace, with template arguments, which the device's compiler takes.
+using AscendC::InitOutput;
