@@ -135,8 +135,11 @@ def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> Kernel
     function = extended.get("opInterface.value") or snake_case(prototype.op_type)
     stem = extended.get("opFile.value") or function
     sources = [path for path in project.kernels if path.suffix in SOURCES]
-    # The file of the operator's name is looked in first.
-    sources.sort(key=lambda path: (path.stem != stem, path.suffix in HEADERS, str(path)))
+    # The file of the operator's name is looked in first, and one in a folder of another architecture
+    # (arch35) last.
+    sources.sort(
+        key=lambda path: (path.stem != stem, path.suffix in HEADERS, len(path.parts), str(path))
+    )
     entry = re.compile(
         rf"__global__[\w\s]*\b{function}\s*\(([^()]*)\)\s*\{{|__aicore__[\w\s]*__global__[\w\s]*"
         rf"\b{function}\s*\(([^()]*)\)\s*\{{"

@@ -6,6 +6,11 @@ namespace {
 
 using AscendC::TPosition;
 
+static_assert(
+    std::is_same_v<AscendC::GetMmDstType<half>::Type, float> &&
+    std::is_same_v<AscendC::GetMmDstType<int8_t>::Type, int32_t> &&
+    std::is_same_v<AscendC::GetMmDstType<AscendC::MatmulType<TPosition::GM, CubeFormat::ND, int8_t>>::Type, int32_t>);
+
 template <class T, CubeFormat format = CubeFormat::ND, bool turned = false, TPosition position = TPosition::GM,
           LayoutMode layout = LayoutMode::NONE>
 using Of = AscendC::MatmulType<position, format, T, turned, layout>;

@@ -181,6 +181,11 @@ def test_a_file_that_is_named_for_one_chip_is_of_no_other(tmp_path: Path) -> Non
     assert found == {CHIP: "add_custom.cpp", "ascend950": "add_apt.cpp"}
 
 
+def test_the_file_beside_folders_of_architectures_is_taken(tmp_path: Path) -> None:
+    project = with_kernel(tmp_path, KERNEL, op_kernel__arch35__add_custom_dot_cpp=KERNEL)
+    assert find_kernel(project, OPERATOR, CHIP).file.parent.name == "op_kernel"
+
+
 def test_an_operator_of_a_repository_finds_what_it_shares(tmp_path: Path) -> None:
     root = tmp_path / "ops" / "norm" / "rms_norm"
     for folder in (root / "op_host", root / "op_kernel", tmp_path / "ops" / "common" / "inc"):

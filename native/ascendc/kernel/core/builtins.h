@@ -10,6 +10,14 @@
 
 #include "core/types.h"
 
+// Macros of the device's compiler.
+#ifndef likely
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#endif
+#ifndef unlikely
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
+
 // A kernel's own min and max, or std's, fit better than these and are taken.
 template <class A, class B>
 OPWRIGHT_INLINE constexpr std::common_type_t<A, B> min(A a, B b) {

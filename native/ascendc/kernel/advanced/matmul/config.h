@@ -333,9 +333,13 @@ struct TrianLowerMatmulPolicy {
 }  // namespace Detail
 }  // namespace Impl
 
-// The type in which products of a matrix's elements are summed.
-template <class A_TYPE>
+// The type in which products of numbers are summed, or of the elements of a MatmulType.
+template <class Number, class = void>
 struct GetMmDstType {
+  using Type = machine::Accumulator<Number>;
+};
+template <class A_TYPE>
+struct GetMmDstType<A_TYPE, std::void_t<typename A_TYPE::T>> {
   using Type = machine::Accumulator<typename A_TYPE::T>;
 };
 
