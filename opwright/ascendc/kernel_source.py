@@ -135,8 +135,8 @@ def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> Kernel
     function = extended.get("opInterface.value") or snake_case(prototype.op_type)
     stem = extended.get("opFile.value") or function
     sources = [path for path in project.kernels if path.suffix in SOURCES]
-    # The file of the operator's name is looked in first, and one in a folder of another architecture
-    # (arch35) last.
+    # The file of the operator's name is looked in first; one in a folder of another architecture
+    # (arch35) comes last.
     sources.sort(
         key=lambda path: (path.stem != stem, path.suffix in HEADERS, len(path.parts), str(path))
     )
