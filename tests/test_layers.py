@@ -81,6 +81,8 @@ NATIVE_CIRCLES = {
     ),
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
     frozenset({"native/ascendc/host/exe_graph/runtime", "native/ascendc/host/node"}),
+    # CANN has one header under two paths.
+    frozenset({"native/ascendc/host/platform", "native/ascendc/host/tiling/platform"}),
     # Memory and streams report what happens to the order of tasks, which asks whose memory it is
     # and on which stream; where that order is chosen, streams ask when a task runs, and memory that
     # is freed is poisoned.
@@ -290,7 +292,7 @@ def headers_of(file: Path) -> set[Path]:
     (tree,) = (each for each in NATIVE_TREES if file.is_relative_to(each))
     above = [folder for folder in file.parents if folder.is_relative_to(tree)]  # nearest first
     found = (
-        next(filter(Path.is_file, (each / name for each in above)), None)
+        next((one for one in (each / name for each in above) if one.is_file() and one != file), None)
         for name in included_by(file)
     )
     return {header for header in found if header}

@@ -33,7 +33,8 @@ constexpr int kMaxReportedErrors = 20;
 // until they are ended).
 bool is_answer(int code) {
   return code == ACL_ERROR_RT_FEATURE_NOT_SUPPORT || code == ACL_ERROR_PROF_MODULES_UNSUPPORTED ||
-         code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_QUEUE_EMPTY || code == ACL_ERROR_RT_REPORT_TIMEOUT;
+         code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_QUEUE_EMPTY ||
+         code == ACL_ERROR_RT_REPORT_TIMEOUT;
 }
 
 const Settings& choice() noexcept {

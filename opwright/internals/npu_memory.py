@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["follow"]
 
 
-def follow(file: Path, begun: ctypes._CFuncPtr, ended: ctypes._CFuncPtr) -> None:
-    """Have C functions called with the address of each tensor's memory, until the process ends.
+def follow(file: Path, runtime: ctypes.CDLL) -> None:
+    """Report to the runtime which tensor has which memory, until the process ends.
 
     An allocator of the program's own (NPUPluggableAllocator) reports nothing.
 
@@ -20,15 +20,15 @@ def follow(file: Path, begun: ctypes._CFuncPtr, ended: ctypes._CFuncPtr) -> None
     ----------
     file
         libopwright_npu_memory.so.
-    begun, ended
-        Called when memory is given to a tensor, and when the tensor gives it back, under the
-        allocator's mutex; as native/npu_memory declares them.
+    runtime
+        libascendcl, whose `opwright_order_begin_tensor` and `opwright_order_end_tensor` are called
+        when memory is given to a tensor and when the tensor gives it back.
     """
     from torch_npu.npu import _lazy_call  # noqa: PLC0415 - only where it is there already
 
-    library = ctypes.CDLL(str(file))
-    library.opwright_follow_npu_memory.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    library.opwright_follow_npu_memory.restype = ctypes.c_bool
-    reports = (ctypes.cast(each, ctypes.c_void_p) for each in (begun, ended))
+    attach = ctypes.CDLL(str(file)).opwright_follow_npu_memory
+    attach.argtypes, attach.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_bool
+    reports = (runtime.opwright_order_begin_tensor, runtime.opwright_order_end_tensor)
+    addresses = [ctypes.cast(each, ctypes.c_void_p) for each in reports]
     # The allocators of the devices are there when torch_npu is initialized.
-    _lazy_call(lambda: library.opwright_follow_npu_memory(*reports))
+    _lazy_call(lambda: attach(*addresses))

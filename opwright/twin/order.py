@@ -113,8 +113,7 @@ def follow_tensors(_: str) -> None:
     """
     if "torch_npu" not in sys.modules:
         return
-    begun, ended = library().opwright_order_begin_tensor, library().opwright_order_end_tensor
-    npu_memory.follow(default_toolkit().libraries / "libopwright_npu_memory.so", begun, ended)
+    npu_memory.follow(default_toolkit().libraries / "libopwright_npu_memory.so", library())
 
 
 def access_of(plain: dict[str, Any]) -> Access:

@@ -41,7 +41,7 @@ def compute(call: Callable[[], object]) -> None:
 def test_an_operator_without_a_kernel_is_named() -> None:
     boxes = torch.rand(4, 5, device="npu")[None]
     with pytest.raises(RuntimeError, match=r"OPW-N002[\s\S]*\(RotatedBoxEncode\)"):
-        compute(lambda: torch_npu.npu_rotated_box_encode(boxes, boxes, torch.ones(5).npu()))
+        compute(lambda: torch_npu.npu_rotated_box_encode(boxes, boxes, torch.ones(5, device="npu")))
 
 
 @legacy_chip

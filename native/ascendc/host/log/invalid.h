@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "log/log.h"
+#include "log/line.h"
 
 namespace opwright::ascendc {
 

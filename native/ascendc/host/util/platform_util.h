@@ -1,5 +1,5 @@
 // util/platform_util.h
-// What tiling asks about the chip, of a context. Source: asc-devkit's opbase, op_common/op_host/util/platform_util.h.
+// Questions of tiling about the chip, answered by a context. Source: asc-devkit's opbase, op_common/op_host/util/platform_util.h.
 #pragma once
 
 #include <cstdint>

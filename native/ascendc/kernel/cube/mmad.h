@@ -67,7 +67,7 @@ OPWRIGHT_INLINE void round_operands(T* numbers, size_t count) {
 
 enum class InitialResult { kZero, kKeep, kBias };
 
-// What a product without a bias operand is added to.
+// The matrix that a product without a bias operand is added to.
 OPWRIGHT_INLINE InitialResult initial_result(const MmadParams& params) {
   if (params.isBias) return InitialResult::kKeep;
   if (params.cmatrixInitVal) return InitialResult::kZero;

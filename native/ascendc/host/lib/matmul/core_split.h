@@ -47,7 +47,7 @@ inline std::set<int32_t> divisors(int32_t size, int32_t cores) {
   return result;
 }
 
-// What one division costs.
+// The cost of one division.
 struct SplitCost {
   int64_t blocks;  // steps of a core
   int64_t loads;   // fractals of A and B that all cores read, per step along K

@@ -116,7 +116,7 @@ class MatmulImpl
   OPWRIGHT_INLINE void SetWorkspace(__gm__ const T* addr, int) {
     workspace_ = reinterpret_cast<DstT*>(const_cast<T*>(machine::host_address(addr)));
   }
-  // What functions of the kernel get.
+  // The arguments of functions of the kernel.
   OPWRIGHT_INLINE void SetUserDefInfo(const uint64_t tilingPtr) {
     user_info_ = tilingPtr;
     restart();

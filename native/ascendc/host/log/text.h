@@ -1,4 +1,4 @@
-// util/text.h
+// log/text.h
 // Ops::Base::ToString: shapes, dtypes and formats for messages.
 #pragma once
 
