@@ -115,7 +115,7 @@ void require_same_shape(const Row& row, const aclTensor& tensor, const std::vect
        "; it must have that of '", row.shape, "', ", to_string(wanted));
 }
 
-// What the names in a call's forms stand for: a size, or several for a name with an asterisk.
+// The sizes that the names in a call's forms stand for: one, or several for a name with an asterisk.
 using Names = std::map<std::string_view, std::vector<int64_t>>;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -60,7 +60,7 @@ def test_an_operand_stands_in_one_row_of_its_function() -> None:
 
 
 def test_no_row_is_about_a_function_that_torch_npu_calls() -> None:
-    """What torch_npu passes, its own checks have seen, and pages forbid some of it."""
+    """Its own checks have seen what it passes, and pages forbid some of it."""
     called = {need.name for need in needs()}
     assert "aclnnAdd" in called
     assert called.isdisjoint(row.function for row in rows())
