@@ -291,11 +291,11 @@ def headers_of(file: Path) -> set[Path]:
     """Return the headers that a file includes by a path from a folder above it, of its system."""
     (tree,) = (each for each in NATIVE_TREES if file.is_relative_to(each))
     above = [folder for folder in file.parents if folder.is_relative_to(tree)]  # nearest first
-    found = (
-        next((one for one in (each / name for each in above) if one.is_file() and one != file), None)
-        for name in included_by(file)
-    )
-    return {header for header in found if header}
+    found = set()
+    for name in included_by(file):
+        candidates = (folder / name for folder in above)
+        found.add(next((each for each in candidates if each.is_file() and each != file), file))
+    return found - {file}
 
 
 def native_room_of(file: Path) -> str:
