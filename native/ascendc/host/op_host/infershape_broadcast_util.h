@@ -7,8 +7,8 @@
 
 #include "exe_graph/runtime/infer_shape_context.h"
 #include "log/log.h"
-#include "util/shape_util.h"
 #include "log/text.h"
+#include "util/shape_util.h"
 
 namespace Ops::Base {
 

@@ -1,5 +1,6 @@
 // util/platform_util.h
-// Questions of tiling about the chip, answered by a context. Source: asc-devkit's opbase, op_common/op_host/util/platform_util.h.
+// Questions of tiling about the chip, answered by a context. Source: asc-devkit's opbase,
+// op_common/op_host/util/platform_util.h.
 #pragma once
 
 #include <cstdint>

@@ -254,8 +254,8 @@ class TBufPool {
 
 namespace machine {
 
-// The state that EXTERN_IMPL_BUFPOOL keeps for a pool that a kernel writes itself. Addresses are bytes from the start of the
-// memory of `position`.
+// The state that EXTERN_IMPL_BUFPOOL keeps for a pool that a kernel writes itself. Addresses are bytes from the start
+// of the memory of `position`.
 template <TPosition position, uint32_t most>
 class CustomPool {
  public:
