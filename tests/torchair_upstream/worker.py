@@ -44,6 +44,7 @@ class Report(unittest.TestResult):
         self.file = path.open("a", encoding="utf-8", buffering=1)
         self.on_device = on_device
         self.outcome, self.message, self.begin = "", "", 0.0
+        self.stream = torch_npu.npu.current_stream()  # before a module replaces torch.device
 
     def write(self, **row: object) -> None:
         """Write a line."""
@@ -60,7 +61,7 @@ class Report(unittest.TestResult):
         faulthandler.cancel_dump_traceback_later()
         super().stopTest(test)
         try:
-            torch_npu.npu.synchronize()
+            self.stream.synchronize()
         except RuntimeError as error:  # what it enqueued has failed, which the next one would meet
             self.outcome, self.message = "failed", str(error)
         seconds = time.monotonic() - self.begin
@@ -116,6 +117,7 @@ def is_about(patterns: Collection[str], test: unittest.TestCase) -> bool:
 def main(folder: str, module_name: str, report: str) -> None:
     """Run the tests of a module."""
     plan = json.load(sys.stdin)
+    result = Report(Path(report), plan["on_device"])
     sys.path.insert(0, folder)
     sys.modules["_privateuse1_backend"] = device_module()
     allow_registering_again()
@@ -123,7 +125,6 @@ def main(folder: str, module_name: str, report: str) -> None:
         replace_stubs(importlib.import_module(name))
     module = importlib.import_module(module_name)
     replace_stubs(module)
-    result = Report(Path(report), plan["on_device"])
     tests = unittest.defaultTestLoader.loadTestsFromModule(module)
     chosen(tests, plan["patterns"], plan["done"]).run(result)
     result.write(end=module_name)
