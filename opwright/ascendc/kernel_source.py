@@ -58,6 +58,8 @@ DTYPE_OF_NUMBER = {number: name for name, number in DTYPE_NUMBERS.items()}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 MACRO = re.compile(r"\b(?:ORIG_)?(?:DTYPE|FORMAT)_(?:[A-Z]\w*|\s*##)")
 
+# What stands before the qualifiers of a function that is a template.
+TEMPLATE_HEAD = re.compile(r"\btemplate\s*<[^;{}]*>[\w\s]*(?:\"C\"\s*)?$")
 # Functions of the C library's headers that kernels of operators may be named after.
 C_FUNCTIONS = frozenset(
     (
@@ -115,11 +117,15 @@ class KernelSource:
     ----------
     parameters
         Names of the function's parameters.
+    templated
+        Whether the function is a template. Host code may select template arguments for another
+        architecture's kernel only.
     """
 
     file: Path
     function: str
     parameters: tuple[str, ...]
+    templated: bool
 
 
 def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> KernelSource:
@@ -152,7 +158,12 @@ def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> Kernel
         listed = (match[1] if match[1] is not None else match[2]).split(",")
         names = tuple(re.findall(r"\w+", part)[-1] for part in listed if part.strip())
         check_parameters(op, names, where=f"{path}, {function}")
-        return KernelSource(file=path, function=function, parameters=names)
+        return KernelSource(
+            file=path,
+            function=function,
+            parameters=names,
+            templated=TEMPLATE_HEAD.search(text[: match.start()]) is not None,
+        )
     raise KernelSourceError(
         where=f"class {prototype.op_type}",
         got=f"no kernel {function} in {', '.join(str(p) for p in sources) or 'op_kernel'}",
@@ -209,7 +220,7 @@ def emit_kernel(
     arguments = ", ".join(f"address({i})" for i in range(count))
     calls = f"  {kernel.function}({arguments});"
     kinds = "  return -1;"
-    if op.template is not None:
+    if op.template is not None and kernel.templated:
         cases = [
             INSTANCE.format(
                 key=each.key,

@@ -358,6 +358,13 @@ extern "C" __global__ __aicore__ void overflow_modes(GM_ADDR out) {
   t.SetValue(0, GetCtrlSpr<48, 48>());
   AscendCUtils::SetOverflow(0);
   t.SetValue(1, GetCtrlSpr<48, 48>());
+  AscendCUtils::SetMask<float>(5);
+  t.SetValue(2, static_cast<int64_t>(machine::core().registers.mask_low));
+  AscendCUtils::SetMask<float>(0, 6);
+  AscendCUtils::SetMask<float, false>(0, 7);
+  t.SetValue(3, static_cast<int64_t>(machine::core().registers.mask_low));
+  AscendCUtils::ResetMask();
+  t.SetValue(4, static_cast<int64_t>(machine::core().registers.mask_low));
 }
 
 extern "C" __global__ __aicore__ void initialised(GM_ADDR out) {

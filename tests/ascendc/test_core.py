@@ -259,10 +259,10 @@ def test_layouts_say_where_elements_lie() -> None:
     ]
 
 
-def test_overflow_modes_by_their_older_name() -> None:
-    out = torch.full((2,), 5)
+def test_modes_and_masks_by_their_older_names() -> None:
+    out = torch.full((5,), 5)
     run(KERNELS, "overflow_modes", [out])
-    assert out.tolist() == [1, 0]
+    assert out.tolist() == [1, 0, 31, 6, -1]
 
 
 def test_outputs_are_initialised() -> None:

@@ -262,7 +262,10 @@ def test_a_template_kernel_is_instantiated_by_tiling_key(tmp_path: Path) -> None
     )
     template = KernelTemplate(dtype_parameters=(True, False), instances=instances)
     op = dataclasses.replace(OPERATOR, template=template)
-    project = with_kernel(tmp_path, KERNEL)
+    plain = emit_kernel(op, find_kernel(with_kernel(tmp_path, KERNEL), op, CHIP), COLUMN, ())
+    assert "  add_custom(address(0)," in plain  # selected for another architecture's kernel
+    templated = KERNEL.replace('extern "C"', "template <typename D, int S>\n")
+    project = with_kernel(tmp_path, templated)
     text = emit_kernel(op, find_kernel(project, op, CHIP), COLUMN, ())
     assert text.count("    case 256ULL:\n      return add_custom<float, 1>(") == 1
     assert "    case 27ULL:\n      return add_custom<bfloat16_t, 0>(" in text

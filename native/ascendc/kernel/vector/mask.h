@@ -67,6 +67,15 @@ OPWRIGHT_INLINE bool GetSaturationFlag() {
 // Of a class for the library's own use, what published kernels call: 1 leaves inf and NaN as they are.
 struct AscendCUtils {
   static OPWRIGHT_INLINE void SetOverflow(uint64_t ctrlValue) { SetCtrlSpr<48, 48>(ctrlValue == 1 ? 1 : 0); }
+  template <typename T, bool isSetMask = true>
+  static OPWRIGHT_INLINE void SetMask(uint64_t maskHigh, uint64_t maskLow) {
+    if constexpr (isSetMask) SetVectorMask<T>(maskHigh, maskLow);
+  }
+  template <typename T, bool isSetMask = true>
+  static OPWRIGHT_INLINE void SetMask(int32_t len) {
+    if constexpr (isSetMask) SetVectorMask<T>(len);
+  }
+  static OPWRIGHT_INLINE void ResetMask() { AscendC::ResetMask(); }
 };
 
 }  // namespace AscendC
