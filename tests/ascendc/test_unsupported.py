@@ -41,10 +41,6 @@ LISTED = "docs/ascend_c_api.md lists what is supported"
             "AscendC::TensorTrait is not supported on the CPU; " + LISTED,
         ),
         (
-            "AscendC::Layout<int, int> l",
-            "AscendC::Layout is not supported on the CPU; " + LISTED,
-        ),
-        (
             "if constexpr (AscendC::g_coreType == AscendC::AIV) x = nullptr",
             "// known at run time: write if, not if constexpr; see docs/ascend_c.md",
         ),
