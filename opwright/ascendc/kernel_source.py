@@ -58,7 +58,7 @@ DTYPE_OF_NUMBER = {number: name for name, number in DTYPE_NUMBERS.items()}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 MACRO = re.compile(r"\b(?:ORIG_)?(?:DTYPE|FORMAT)_(?:[A-Z]\w*|\s*##)")
 
-# What stands before the qualifiers of a function that is a template.
+# The text before the qualifiers of a function that is a template.
 TEMPLATE_HEAD = re.compile(r"\btemplate\s*<[^;{}]*>[\w\s]*(?:\"C\"\s*)?$")
 # Functions of the C library's headers that kernels of operators may be named after.
 C_FUNCTIONS = frozenset(

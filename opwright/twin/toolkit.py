@@ -13,6 +13,7 @@ from opwright.errors import OpwrightError, first_of
 from opwright.pairs import find_mismatched_torch
 
 __all__ = [
+    "BESIDE_TORCH_NPU",
     "LINKER_SCRIPTS",
     "LOAD_ORDER",
     "OtherTorchError",
@@ -53,6 +54,9 @@ LOAD_ORDER = (
     "libopapi.so",
     "libatb.so",
 )
+
+# Loaded when torch_npu is there, which it links to.
+BESIDE_TORCH_NPU = ("libopwright_npu_memory.so",)
 
 # Names of CANN's that programs link. Each is a text for the linker, which stands for
 # libascendc_package or, if it begins with libopapi_, for libopapi; libacl_rt for libascendcl.
@@ -132,7 +136,8 @@ def default_toolkit() -> Toolkit:
 
 def find_missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
     """List what the toolkit lacks, relative to its root."""
-    wanted = [f"lib64/{name}" for name in (*LOAD_ORDER, *LINKER_SCRIPTS)] + list(PARTS)
+    libraries = (*LOAD_ORDER, *BESIDE_TORCH_NPU, *LINKER_SCRIPTS)
+    wanted = [f"lib64/{name}" for name in libraries] + list(PARTS)
     return tuple(part for part in wanted if not (toolkit.root / part).exists())
 
 

@@ -26,6 +26,7 @@ from opwright.twin.settings import (
     parse_memory,
 )
 from opwright.twin.toolkit import (
+    BESIDE_TORCH_NPU,
     LINKER_SCRIPTS,
     LOAD_ORDER,
     Toolkit,
@@ -43,7 +44,7 @@ BUILT = default_toolkit()
 )
 def test_load_order_has_each_library_after_those_it_links_to() -> None:
     names = {path.name for path in BUILT.libraries.glob("*.so")}
-    assert names == {*LOAD_ORDER, *LINKER_SCRIPTS}
+    assert names == {*LOAD_ORDER, *BESIDE_TORCH_NPU, *LINKER_SCRIPTS}
     for position, name in enumerate(LOAD_ORDER):
         with (BUILT.libraries / name).open("rb") as stream:
             dynamic = ELFFile(stream).get_section_by_name(".dynamic")
