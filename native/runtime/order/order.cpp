@@ -96,26 +96,36 @@ std::vector<MemoryRange> keep_shared(std::vector<MemoryRange> ranges) {
   return ranges;
 }
 
-// Whether the memory has the contents of a tensor that is gone: a graph has written them to its pool, and nobody has
-// written anything else there. Notes what the replayed task itself writes to a pool.
-bool is_kept_by_pool(const MemoryRange& range, uint64_t tensor) {
-  const auto begin = reinterpret_cast<uintptr_t>(range.address);
+// Whether a tensor was made in a capture, so that it is in the memory of a pool.
+bool is_of_pool(uint64_t tensor) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   auto capture = state().captures.lower_bound(tensor);
-  if (capture == state().captures.begin() || (--capture)->second < tensor) return false;
-  const bool is_kept = !state().pools.is_overwritten(begin, range.bytes, tensor);
-  if (range.written) state().pools.write(begin, range.bytes, tensor);
-  return is_kept;
+  return capture != state().captures.begin() && (--capture)->second >= tensor;
 }
 
-// Memory of tensors that were there before the capture and are gone.
-void report_freed(const std::vector<MemoryRange>& ranges, const Captured& captured, const Launch& launch) {
+// Whether the pool still has the contents of the tensor: no graph has written another one's there.
+bool is_kept(const MemoryRange& range, uint64_t tensor) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  return !state().pools.is_overwritten(reinterpret_cast<uintptr_t>(range.address), range.bytes, tensor);
+}
+
+void note_pool_write(const MemoryRange& range, uint64_t tensor) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().pools.write(reinterpret_cast<uintptr_t>(range.address), range.bytes, tensor);
+}
+
+// Memory of tensors that were there before the capture and are gone, and what the replay writes to its pool.
+void note_tensors(const std::vector<MemoryRange>& ranges, const Captured& captured, const Launch& launch) {
   if (captured.tensors.size() != ranges.size()) return;
   for (size_t i = 0; i < ranges.size(); ++i) {
     const uint64_t tensor = captured.tensors[i];
-    if (tensor == 0 || is_kept_by_pool(ranges[i], tensor)) continue;
-    if (tensor > captured.last_tensor || tensor_at(ranges[i].address) == tensor) continue;
-    report_freed(access_of(ranges[i], std::make_shared<const Launch>(launch)), end_of(tensor));
+    if (tensor == 0) continue;
+    const bool is_pooled = is_of_pool(tensor);
+    const bool is_gone = tensor <= captured.last_tensor && tensor_at(ranges[i].address) != tensor;
+    if (is_gone && !(is_pooled && is_kept(ranges[i], tensor))) {
+      report_freed(access_of(ranges[i], std::make_shared<const Launch>(launch)), end_of(tensor));
+    }
+    if (is_pooled && ranges[i].written) note_pool_write(ranges[i], tensor);
   }
 }
 
@@ -276,7 +286,7 @@ void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
   std::vector<MemoryRange> ranges = task.memory_ranges();
-  report_freed(ranges, captured, launch);
+  note_tensors(ranges, captured, launch);
   ranges = keep_shared(std::move(ranges));
   if (ranges.empty()) return;
   Effects effects;

@@ -10,7 +10,7 @@ import torch
 import torch_npu
 
 SQUARE = [0.0, 0.0, 2.0, 2.0]
-OCTAGON = 8 * (math.sqrt(2) - 1)  # what a square of area 4 has in common with itself, turned by 45
+OCTAGON = 8 * (math.sqrt(2) - 1)  # overlap of a square of area 4 and itself turned by 45
 
 
 def boxes(*rows: list[float]) -> torch.Tensor:

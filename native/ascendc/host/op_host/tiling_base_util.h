@@ -9,7 +9,7 @@
 
 namespace Ops::Base {
 
-// Ascend 950 and its kin; the twin is none of them.
+// Chips of the architecture of Ascend950. The twin is none of them.
 inline bool IsRegbaseSocVersion(const gert::TilingParseContext*) { return false; }
 inline bool IsRegbaseSocVersion(const gert::TilingContext*) { return false; }
 

@@ -153,32 +153,45 @@ OPWRIGHT_INLINE void check_mmad(const LocalTensor<D>& dst, const LocalTensor<A>&
   }
 }
 
+// The instruction without a bias operand, checked before. The right matrix has `stored` elements in L0B, and
+// `multiply(bias, initial)` computes the product.
+template <class D, class A, class B, class Multiply>
+OPWRIGHT_INLINE void run_mmad(const char* name, const LocalTensor<D>& dst, const LocalTensor<A>& fm,
+                              const LocalTensor<B>& filter, size_t stored, const MmadParams& params,
+                              const Multiply& multiply) {
+  using E = PrimT<A>;
+  if (params.m == 0 || params.n == 0 || params.k == 0) return;
+  const InitialResult initial = initial_result(params);
+  const auto* bias = reinterpret_cast<const Accumulator<E>*>(local_address(Memory::kBias, 0));
+  const size_t results = size_t{round_up(params.m, 16)} * round_up(params.n, 16);
+  const Region read_left = local_region(name, "fm", fm, left_elements<E>(params));
+  const Region read_right = local_region(name, "filter", filter, stored);
+  const Region written = local_region(name, "dst", dst, results);
+  Instruction instruction(Pipe::kMatrix, name);
+  instruction.aligned("dst", dst.data(), 1024);
+  instruction.aligned("fm", fm.data(), kFractal);
+  instruction.aligned("filter", filter.data(), kFractal);
+  instruction.reads("fm", read_left);
+  instruction.reads("filter", read_right);
+  if (initial == InitialResult::kBias) {
+    instruction.reads("bias", {bias, static_cast<uint32_t>(params.n * sizeof(*bias))});
+  }
+  if (initial == InitialResult::kKeep) instruction.reads("dst", written);
+  instruction.writes("dst", written);
+  multiply(bias, initial);
+}
+
 }  // namespace machine
 
 template <typename T, typename U, typename S>
 OPWRIGHT_INLINE void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<S>& filter,
                           const MmadParams& mmadParams) {
   using namespace machine;
-  using E = PrimT<U>;
   check_mmad(dst, fm, filter, mmadParams);
-  if (mmadParams.m == 0 || mmadParams.n == 0 || mmadParams.k == 0) return;
-  const InitialResult initial = initial_result(mmadParams);
-  const bool from_bias = initial == InitialResult::kBias;
-  const auto* bias = reinterpret_cast<const Accumulator<E>*>(local_address(Memory::kBias, 0));
-  const size_t results = size_t{round_up(mmadParams.m, 16)} * round_up(mmadParams.n, 16);
-  const Region read_left = local_region("Mmad", "fm", fm, left_elements<E>(mmadParams));
-  const Region read_right = local_region("Mmad", "filter", filter, right_elements<E>(mmadParams));
-  const Region written = local_region("Mmad", "dst", dst, results);
-  Instruction instruction(Pipe::kMatrix, "Mmad");
-  instruction.aligned("dst", dst.data(), 1024);
-  instruction.aligned("fm", fm.data(), kFractal);
-  instruction.aligned("filter", filter.data(), kFractal);
-  instruction.reads("fm", read_left);
-  instruction.reads("filter", read_right);
-  if (from_bias) instruction.reads("bias", {bias, static_cast<uint32_t>(mmadParams.n * sizeof(*bias))});
-  if (initial == InitialResult::kKeep) instruction.reads("dst", written);
-  instruction.writes("dst", written);
-  multiply_fractals(fm.data(), filter.data(), bias, dst.data(), mmadParams, initial);
+  run_mmad("Mmad", dst, fm, filter, right_elements<PrimT<U>>(mmadParams), mmadParams,
+           [&](const auto* bias, InitialResult initial) {
+             multiply_fractals(fm.data(), filter.data(), bias, dst.data(), mmadParams, initial);
+           });
 }
 
 template <typename T, typename U, typename S, typename V>

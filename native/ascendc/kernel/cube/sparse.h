@@ -84,30 +84,14 @@ OPWRIGHT_INLINE void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor
   static_assert(std::is_same_v<PrimT<U>, int8_t>, "MmadWithSparse: fm and filter are int8_t");
   check_mmad(dst, fm, filter, mmadParams);
   if (mmadParams.kDirectionAlign) refuse("MmadWithSparse", "kDirectionAlign is true; allowed: false");
-  if (mmadParams.m == 0 || mmadParams.n == 0 || mmadParams.k == 0) return;
-  const InitialResult initial = initial_result(mmadParams);
-  const auto* bias = reinterpret_cast<const int32_t*>(local_address(Memory::kBias, 0));
-  const size_t results = size_t{round_up(mmadParams.m, 16)} * round_up(mmadParams.n, 16);
   const size_t stored = size_t{round_up(mmadParams.n, 16)} * round_up(ceil_div(mmadParams.k, 2), kC0<int8_t>);
-  const Region read_left = local_region("MmadWithSparse", "fm", fm, left_elements<int8_t>(mmadParams));
-  const Region read_right = local_region("MmadWithSparse", "filter", filter, stored);
-  const Region written = local_region("MmadWithSparse", "dst", dst, results);
-  Instruction instruction(Pipe::kMatrix, "MmadWithSparse");
-  instruction.aligned("dst", dst.data(), 1024);
-  instruction.aligned("fm", fm.data(), kFractal);
-  instruction.aligned("filter", filter.data(), kFractal);
-  instruction.reads("fm", read_left);
-  instruction.reads("filter", read_right);
-  if (initial == InitialResult::kBias) {
-    instruction.reads("bias", {bias, static_cast<uint32_t>(mmadParams.n * sizeof(*bias))});
-  }
-  if (initial == InitialResult::kKeep) instruction.reads("dst", written);
-  instruction.writes("dst", written);
-  const int8_t* const right = filter.data();
-  const uint8_t* const places =
-      sparse_places() + (reinterpret_cast<const uint8_t*>(right) - local_address(Memory::kL0B, 0)) / 4;
-  multiply_fractals(fm.data(), bias, dst.data(), mmadParams, initial,
-                    [=](uint32_t n, uint32_t k, int32_t* panels) { unpack_sparse(right, places, n, k, panels); });
+  run_mmad("MmadWithSparse", dst, fm, filter, stored, mmadParams, [&](const int32_t* bias, InitialResult initial) {
+    const int8_t* const right = filter.data();
+    const uint8_t* const places =
+        sparse_places() + (reinterpret_cast<const uint8_t*>(right) - local_address(Memory::kL0B, 0)) / 4;
+    multiply_fractals(fm.data(), bias, dst.data(), mmadParams, initial,
+                      [=](uint32_t n, uint32_t k, int32_t* panels) { unpack_sparse(right, places, n, k, panels); });
+  });
 }
 
 }  // namespace AscendC

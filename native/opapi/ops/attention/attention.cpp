@@ -323,16 +323,6 @@ ACLNN(FlashAttentionScoreGradV3,
 #define LATER_OPTIONS                                              \
   {prefixOptional, scaleValue,  keepProb,   preTokens, nextTokens, \
    headNum,        inputLayout, sparseMode, pseType,   std::pair(seed, offset)}
-#define LATER_SEQUENCES(STATISTICS_LAYOUT) \
-  {prefixOptional,                         \
-   actualSeqQLenOptional,                  \
-   actualSeqKvLenOptional,                 \
-   scaleValue,                             \
-   keepProb,                               \
-   {sparseMode, preTokens, nextTokens},    \
-   headNum,                                \
-   inputLayout,                            \
-   STATISTICS_LAYOUT}
 // outDtype is for quantised operands only and the layout of the softmax's statistics for packed sequences (CANN's
 // aclnnFlashAttentionScoreV4.md).
 ACLNN(
@@ -343,7 +333,7 @@ ACLNN(
     if (is_packed(inputLayout, dropMaskOptional, keepProb)) {
       attend_sequences(
           {query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, sinkOptional, kNone, kNone},
-          LATER_SEQUENCES(softmaxOutLayout), softmaxMaxOut, softmaxSumOut, attentionOutOut);
+          OPWRIGHT_SEQUENCE_OPTIONS(softmaxOutLayout), softmaxMaxOut, softmaxSumOut, attentionOutOut);
     } else {
       attend({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, sinkOptional}, LATER_OPTIONS,
              softmaxMaxOut, softmaxSumOut, attentionOutOut);
@@ -358,7 +348,7 @@ ACLNN(
     if (is_packed(inputLayout, dropMaskOptional, keepProb)) {
       attend_sequences_backward(
           {query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, sinkInOptional, kNone, kNone},
-          LATER_SEQUENCES(softmaxInLayout), dy, softmaxMaxOptional, softmaxSumOptional,
+          OPWRIGHT_SEQUENCE_OPTIONS(softmaxInLayout), dy, softmaxMaxOptional, softmaxSumOptional,
           {dqOut, dkOut, dvOut, dsinkOut});
     } else {
       attend_backward({query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, sinkInOptional},
@@ -383,4 +373,3 @@ ACLNN(TransformBiasRescaleQkv, (In, qkv)(In, qkvBias)(Int, numHeads)(Out, qOut)(
 #undef LATER_IN
 #undef LATER_STARTS
 #undef LATER_OPTIONS
-#undef LATER_SEQUENCES

@@ -155,24 +155,15 @@ const std::string kByHead;  // the older functions' order of statistics
 #define GRAD_PLAIN_OUT (Out, dqOut)(Out, dkOut)(Out, dvOut)(OptOut, dpseOut)
 #define GRAD_ROPE_OUT (Out, dqOut)(OptOut, dqRopeOut)(Out, dkOut)(OptOut, dkRopeOut)(Out, dvOut)(OptOut, dpseOut)
 
-#define OPTIONS(STATISTICS_LAYOUT)      \
-  {prefixOptional,                      \
-   actualSeqQLenOptional,               \
-   actualSeqKvLenOptional,              \
-   scaleValue,                          \
-   keepProb,                            \
-   {sparseMode, preTokens, nextTokens}, \
-   headNum,                             \
-   inputLayout,                         \
-   STATISTICS_LAYOUT}
 #define FORWARD(SINK, QUERY_ROPE, KEY_ROPE, STATISTICS_LAYOUT)                                                 \
   attend_sequences(                                                                                            \
       {query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, SINK, QUERY_ROPE, KEY_ROPE}, \
-      OPTIONS(STATISTICS_LAYOUT), softmaxMaxOut, softmaxSumOut, attentionOutOut)
+      OPWRIGHT_SEQUENCE_OPTIONS(STATISTICS_LAYOUT), softmaxMaxOut, softmaxSumOut, attentionOutOut)
 #define BACKWARD(SINK, QUERY_ROPE, KEY_ROPE, STATISTICS_LAYOUT, DSINK)                                          \
   attend_sequences_backward(                                                                                    \
       {query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, SINK, QUERY_ROPE, KEY_ROPE}, \
-      OPTIONS(STATISTICS_LAYOUT), dy, softmaxMaxOptional, softmaxSumOptional, {dqOut, dkOut, dvOut, DSINK})
+      OPWRIGHT_SEQUENCE_OPTIONS(STATISTICS_LAYOUT), dy, softmaxMaxOptional, softmaxSumOptional,                 \
+      {dqOut, dkOut, dvOut, DSINK})
 
 #define FORWARD_V5_PARAMS            \
   ROPE_IN TERMS(OptIn, sinkOptional) \
@@ -217,7 +208,6 @@ ACLNN_MAX_WORKSPACE(FlashAttentionUnpaddingScoreGradV5, BACKWARD_V5_PARAMS)
 #undef GRAD_TERMS
 #undef GRAD_PLAIN_OUT
 #undef GRAD_ROPE_OUT
-#undef OPTIONS
 #undef FORWARD
 #undef BACKWARD
 #undef FORWARD_V5_PARAMS

@@ -35,3 +35,15 @@ void attend_sequences_backward(const VariableLengthOperands& operands, const Var
                                const OptionalTensor& softmax_sum, const VariableLengthGradientOutputs& outputs);
 
 }  // namespace opwright::opapi::attention
+
+// VariableLengthOptions of a table's parameters, which have these names in all versions.
+#define OPWRIGHT_SEQUENCE_OPTIONS(STATISTICS_LAYOUT) \
+  {prefixOptional,                                   \
+   actualSeqQLenOptional,                            \
+   actualSeqKvLenOptional,                           \
+   scaleValue,                                       \
+   keepProb,                                         \
+   {sparseMode, preTokens, nextTokens},              \
+   headNum,                                          \
+   inputLayout,                                      \
+   STATISTICS_LAYOUT}

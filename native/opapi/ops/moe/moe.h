@@ -17,12 +17,12 @@ inline at::Tensor inverse_order(const at::Tensor& order) {
 inline at::Tensor sorted_order(const at::Tensor& values) { return at::argsort(values.flatten(), /*stable=*/true); }
 
 // The numbers of `index` are places of an order of as many elements.
-inline void require_places(const at::Tensor& index, const char* name) {
+inline void require_places(const at::Tensor& index, const char* name, int64_t least = 0, const char* besides = "") {
   const int64_t count = index.numel();
-  const at::Tensor wrong = index.masked_select((index < 0).logical_or_(index >= count));
+  const at::Tensor wrong = index.masked_select((index < least).logical_or_(index >= count));
   if (wrong.numel() == 0) return;
   fail(ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has the element ", wrong[0].item<int64_t>(), "; allowed: 0 to ",
-       count - 1);
+       count - 1, besides);
 }
 
 // Rows by number. A number without a row stands for a token that was dropped, which gives zeros.

@@ -91,18 +91,11 @@ const at::Tensor& needed_map(const OptionalTensor& map) {
   return *map;
 }
 
-// Each choice is a row, or -1 where a token has fewer experts than there is room for.
-void require_choices(const at::Tensor& index) {
-  const at::Tensor wrong = index.masked_select((index < -1).logical_or_(index >= index.numel()));
-  require(wrong.numel() == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'sortedIndices' has the element ",
-          wrong.numel() == 0 ? 0 : wrong[0].item<int64_t>(), "; allowed: 0 to ", index.numel() - 1,
-          ", and -1 for a choice that a token does not use");
-}
-
 void unpermute_top_k(const at::Tensor& permuted, const at::Tensor& index, const OptionalTensor& map,
                      const OptionalTensor& probs, const Unpermuted& out) {
   const int64_t tokens = out.tokens.size(0), top_k = rows_of_token(index, tokens);
-  require_choices(index);
+  // A token may have fewer experts than there is room for.
+  require_places(index, "sortedIndices", /*least=*/-1, ", and -1 for a choice that a token does not use");
   OptionalTensor weights;
   if (probs) {
     weights = probs->masked_select(needed_map(map).to(at::kBool)).view({tokens, top_k});
