@@ -7,6 +7,7 @@
 #   make setup   only the set-up     make native   only the native libraries (make native-twin: without torch_aie)
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make torchair-tests TORCHAIR=FOLDER   TorchAir's own system tests, of a checkout of its repository (a quarter of an hour)
+#   make ecosystem     models of transformers, timm and diffusers against the CPU, and docs/ecosystem.md (ten minutes)
 #   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
 #   make wheel   the wheel for the pair and this Python in dist/, for any Linux that torch's own wheels run on
 #   make docs    the site, from docs/ and docstrings, into build/docs
@@ -76,14 +77,14 @@ CACHE := CCACHE_BASEDIR="$(CURDIR)" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_def
 BUILD = $(CACHE) NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'aie/*.cpp' 'aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/aclnn_program/*.cpp' 'examples/aclnn_program/*.h' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test quick setup native native-twin native-tests conformance torchair-tests matrix wheel docs lint format bench clean
+.PHONY: demo examples test quick setup native native-twin native-tests conformance torchair-tests ecosystem matrix wheel docs lint format bench clean
 .DEFAULT_GOAL := test
 
 ifneq ($(TREE),)
 
 INTERPRETER := $(if $(ARCH),$(abspath $(TREE))/build/sysroot/usr/bin/python$(PYTHON_VERSION),$(abspath $(shell command -v $(PYTHON))))
 
-demo examples test quick setup native native-twin native-tests conformance torchair-tests wheel bench:
+demo examples test quick setup native native-twin native-tests conformance torchair-tests ecosystem wheel bench:
 	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)" --arch "$(ARCH)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(if $(ARCH),$(PYTHON) -m tools.$(ARCH) machine $(TREE))
@@ -190,6 +191,18 @@ conformance: setup
 torchair-tests: setup
 	@$(BIN)/python -m tests.torchair_upstream "$(or $(TORCHAIR),$(error TORCHAIR=FOLDER names a checkout of TorchAir's repository))" \
 	  $(if $(CASES),'$(CASES)') --jobs $(JOBS) --log build/torchair_tests.jsonl
+
+$(STAMPS)/ecosystem: pyproject.toml $(STAMPS)/python
+	@echo "Python packages of the ecosystem"
+	$(PACKAGES) $(PIP_ARGS) torch==$(TORCH) --group ecosystem
+	touch $@
+
+# CASES="generation or timm": only these, as pytest's -k has it, and the page stays as it is.
+ECOSYSTEM := $(addprefix tests/ecosystem/,compiled.py forward_and_backward.py generation.py training.py)
+ecosystem: setup $(STAMPS)/ecosystem
+	@mkdir -p build
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --npu-twin --junitxml build/ecosystem.xml $(if $(CASES),-k '$(CASES)') $(ECOSYSTEM)
+	$(if $(CASES),,$(BIN)/python -m tests.ecosystem.page docs/ecosystem.md build/ecosystem.xml)
 
 wheel: native
 	@PATH="$(BIN):$$PATH" $(BIN)/python -m tools.wheel
