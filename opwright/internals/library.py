@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._library import custom_ops
 from torch._library.simple_registry import singleton as fake_registry
 from torch._library.utils import can_generate_trivial_fake_impl  # who needs no Meta function
 from torch.fx import node, operator_schemas
@@ -21,6 +22,7 @@ __all__ = [
     "destroy",
     "fake_entries",
     "impl",
+    "lacks_backward",
     "op_defs",
     "register_fake_over",
     "schema_signatures",
@@ -49,6 +51,13 @@ def tag(name: str) -> torch.Tag | None:
     """Return the tag of a name, if torch has it."""
     found: torch.Tag | None = getattr(torch.Tag, name, None)
     return found
+
+
+# An operator of torch.library.custom_op has an Autograd kernel, whether it has a backward or not.
+def lacks_backward(name: str) -> bool:
+    """Return whether torch.library.custom_op defined `my_ns::f`, and no backward is registered."""
+    defined = custom_ops.OPDEFS.get(name)
+    return defined is not None and defined._backward_fn is None
 
 
 # A Library ends with the last reference to it: somebody else's is one as well.

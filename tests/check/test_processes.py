@@ -21,7 +21,7 @@ from opwright.check.as_json import record_from_text, sample_as_json
 from opwright.check.processes.channel import BrokenChannelError, Channel
 from opwright.check.processes.ended import LOST_CHANNEL, describe_exit
 from opwright.check.processes.limits import Family, descendants
-from opwright.check.processes.lost import Cell, Traces, is_at, judge_lost, mark, where
+from opwright.check.processes.lost import Cell, Traces, is_at, judge_lost, last_line, mark, where
 from opwright.check.processes.note import Note
 from opwright.check.processes.pool import MOST_HUNG, Slot, give_up
 from opwright.check.processes.tail import Tail
@@ -310,6 +310,13 @@ def test_the_line_of_user_code_is_found_in_stacks() -> None:
     path = "/home/me/lib/python3.11/site-packages/my_ops/kernels.py"
     assert where(STACKS) == f"at {path}:12, in twice_kernel"
     assert where("") == ""
+
+
+def test_the_last_words_of_a_program_in_cpp_are_its_exception() -> None:
+    printed = (
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  no memory\n#0 f"
+    )
+    assert last_line(printed) == "nobody caught: no memory"
 
 
 def test_a_lost_cell_tells_sample_place_and_last_words() -> None:

@@ -41,6 +41,7 @@ INTERNAL = re.compile(
 )
 # torch_npu's message in each process.
 CHATTER = re.compile(r"^\[W\d+ .*NPUCachingAllocator")
+THROWN = "  what():"  # of the C++ library, about an exception that nobody caught
 KINDS: dict[Status, Kind] = {
     "crashed": Kind(
         "crashed",
@@ -173,6 +174,9 @@ def stack_of(error: BaseException) -> str:
 
 
 def last_line(printed: str) -> str:
-    """Return the last line that was printed."""
+    """Return the last line that was printed, or the exception that ended a C++ program."""
     lines = [line for line in printed.splitlines() if line.strip() and not CHATTER.match(line)]
+    thrown = [line for line in lines if line.startswith(THROWN)]
+    if thrown:
+        return f"nobody caught: {thrown[-1].removeprefix(THROWN).strip()}"
     return f"it printed last: {lines[-1].strip()}" if lines else ""

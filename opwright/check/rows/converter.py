@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.aclnn.prototype import PrototypeError
 from opwright.check.finding import Kind
+from opwright.check.observe.converters import converter_of, find_registered
 from opwright.check.observe.graph_forms import find_graph_forms
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
@@ -31,7 +32,6 @@ from opwright.errors import sort_nearest_first
 from opwright.graph_engine import lookup
 from opwright.graph_engine.prototypes import cann
 from opwright.internals.bytecode import find_read_names
-from opwright.internals.modules import GE_CONVERTER
 from opwright.kit.declare.schema import Base
 from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.derive.functional import graph_form, has_graph_form
@@ -111,15 +111,6 @@ def run(context: RowContext) -> None:
     examine_nodes(context, function)
 
 
-def converter_of(subject: Subject) -> Callable[..., object] | None:
-    """Return the function that somebody wrote; None if there is none."""
-    if subject.operator.converter is not None:
-        return subject.operator.converter
-    if subject.facts is not None and not subject.is_foreign:
-        return None  # what is registered is derived
-    return find_registered(subject.overload)
-
-
 def find_converter_in_graph(context: RowContext) -> tuple[Callable[..., object] | None, Any]:
     """Return the converter of the operator that graphs have in place of this one, and that one."""
     for form in find_graph_forms(context):
@@ -127,12 +118,6 @@ def find_converter_in_graph(context: RowContext) -> tuple[Callable[..., object] 
         if function is not None:
             return function, form
     return None, context.subject.overload
-
-
-def find_registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
-    """Return the converter that was registered for an operator, as its author wrote it."""
-    wrapped = vars(operator).get(GE_CONVERTER)
-    return None if wrapped is None else inspect.unwrap(wrapped)
 
 
 def examine_packet(context: RowContext) -> None:
@@ -168,10 +153,10 @@ def examine_derived(context: RowContext) -> None:
         raise NotApplicableError(message)
     form = graph_form(facts) if has_graph_form(facts) else facts
     operator = dispatcher.overload(context.subject.namespace, form.name)
-    wrapped = vars(operator).get(GE_CONVERTER)
+    registered = find_registered(operator)
     context.calls += 1
-    if wrapped is not None:
-        examine_signature(context, inspect.unwrap(wrapped), form.schema)
+    if registered is not None:
+        examine_signature(context, registered, form.schema)
         return
     # TorchAir is not imported here: the text is what it would register.
     assert context.subject.of_set is not None

@@ -7,7 +7,8 @@ reference:
   should set, and one that is launched may divide by the number of blocks.
 * `one`: sizes of 1, where broadcasting and reductions become something else.
 * `0-d`: a tensor without axes.
-* `absent`: optional arguments left out.
+* `absent`: optional arguments left out. An operator that nobody describes may refuse such a call in
+  words of its own; that it stumbles over None is a fault.
 * `empty-list`.
 
 What the rules exclude is not tried: state `1 <= N` in `requires` where an operator does not take
@@ -45,6 +46,13 @@ WRONG = Kind(
     "the operator computes something else than the reference at an edge",
     "handle the case before the kernel is launched: what a reduction over nothing gives is set by "
     "nobody else",
+)
+
+
+# Words of Python and C++ about a None that nobody expected, or a default that a kernel lacks.
+STUMBLES = (
+    *("NoneType", "bad optional access", "bad_optional_access"),
+    "required positional argument",
 )
 
 
@@ -124,12 +132,30 @@ def run(context: RowContext) -> None:
 
     given = context.samples.of({"size", "rank", "presence", "length"}, 6)
     chosen = [sample for sample in given if is_at_edge(context.subject, sample)]
+    if not chosen and context.column == "absent" and context.subject.facts is None:
+        report_stumble(context)
+        if context.findings:
+            return
     if not chosen:
         message = f"no sample that the rules allow has what is called {context.column!r} here"
         raise NotApplicableError(message)
     context.each(examine, samples=chosen[:12])
     if drawn and not context.findings:
         raise NotApplicableError(RANDOM)
+
+
+def report_stumble(context: RowContext) -> None:
+    """Report a call that leaves out what the schema lets it, and fails at the None."""
+    for sample, refusal in context.samples.refused.items():
+        if is_absent(context.subject, sample) and any(word in refusal.text for word in STUMBLES):
+            context.report(
+                RAISES,
+                expected="results, or a refusal that says what has to be given",
+                got=refusal.text,
+                sample=sample,
+                script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
+            )
+            return
 
 
 ROW = Row(

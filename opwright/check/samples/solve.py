@@ -372,7 +372,7 @@ class Solving:
             length = self.choose(f"length {name}", "length", lengths, count)
         else:
             length = argument.type.length
-        dtypes = self.dtypes_of_list(name, dtype) if length > 1 else (dtype,)
+        dtypes = self.dtypes_of_several(name, dtype) if length > 1 else (dtype,)
         patterns = self.problem.patterns[name]
         items: list[Value] = []
         place = 0
@@ -389,8 +389,8 @@ class Solving:
             place += 1
         return tuple(items)
 
-    def dtypes_of_list(self, name: str, dtype: str) -> tuple[str, ...]:
-        """Return the dtypes that the elements of a list have by turns.
+    def dtypes_of_several(self, name: str, dtype: str) -> tuple[str, ...]:
+        """Return the dtypes of the first tensor, and of one behind it or of a list's by turns.
 
         Of an operator that nobody describes they may differ: its kernel for the CPU says whether.
         """
@@ -475,7 +475,8 @@ class Solving:
             if self.problem.subject.facts is None:
                 options = (*options, *WHOLE)  # its kernels say whether they take them
             self.dtypes[""] = self.choose("dtype", "dtype", options, shown or FLOATS[0])
-        return self.dtypes[""]
+            return self.dtypes[""]
+        return self.dtypes_of_several(name, self.dtypes[""])[-1]
 
     def shown_dtypes(self, argument: Argument) -> tuple[str, ...]:
         """Return the dtypes that samples give for an argument."""

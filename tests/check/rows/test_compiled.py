@@ -11,8 +11,10 @@ import opwright.twin  # before torch, which loads torch_npu
 # isort: split
 import torch
 import torch_npu  # noqa: F401
+from torchair.ge import attr, custom_op
 
 import opwright as ow
+from opwright.check.examine import examine_cell
 from opwright.check.row_context import NotApplicableError, RowContext
 from opwright.check.rows import row
 from opwright.check.rows.compiled import Trial
@@ -28,6 +30,8 @@ WORDS = [
     "g++ compilation failed for 'op_cpp_graph1':\ngraph/custom_op.h: No such file or directory",
     "torchair_custom_op_cpp_pid1_a/op_cpp_graph1.so: undefined symbol: aclrtMalloc",
     "[Errno 2] No such file or directory: 'g++'",
+    # CANN has an operator of the name, which is another one.
+    "Failed to convert torch args to AscendIR args: The AscendIR Rotate expected 8 args but got 3.",
 ]
 
 
@@ -51,3 +55,27 @@ def test_a_missing_header_is_not_the_operators_fault() -> None:
     for text in WORDS:
         with pytest.raises(NotApplicableError, match="nothing says that it is for TorchAir"):
             of_library.raised(None, SAMPLE, RuntimeError(text))  # type: ignore[arg-type]
+
+
+def test_a_converter_is_asked_for_each_dtype_that_an_argument_names() -> None:
+    ops = ow.OperatorSet("opwright_test_tables")
+
+    @ops.operator(
+        "scales_to(Tensor x, *, ScalarType dtype) -> Tensor",
+        dtypes={"x": "float32", "out": "dtype"},
+        samples=[ow.sample(x=ow.tensor(3), dtype=each) for each in (torch.half, torch.bfloat16)],
+    )
+    def scales_to(x: torch.Tensor, *, dtype: torch.dtype) -> torch.Tensor:
+        return (x * 2).to(dtype)
+
+    @scales_to.converter
+    def convert(x: object, *, dtype: torch.dtype) -> object:
+        number = {torch.float32: 0, torch.half: 1}[dtype]
+        attrs = {"dtype": attr.Int(number)}
+        return custom_op("ScalesTo", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+    assert convert is not None
+    (subject,) = subjects_of_set(ops)
+    outcome = examine_cell(subject, row("compiled"), "max-autotune", samples=Samples(subject))
+    (finding,) = outcome.findings
+    assert "bfloat16" in str(finding.sample)

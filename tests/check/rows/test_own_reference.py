@@ -28,12 +28,15 @@ ROWS = ("numerics", "edges", "mutation", "errors")
 
 
 def register(
-    schema: str, cpu: Callable[..., torch.Tensor], npu: Callable[..., torch.Tensor]
+    schema: str,
+    cpu: Callable[..., torch.Tensor],
+    npu: Callable[..., torch.Tensor],
+    meta: Callable[..., torch.Tensor] = lambda x, *_: torch.empty_like(x),
 ) -> None:
-    """Register an operator with a kernel for each device."""
+    """Register an operator with a kernel for each device, and Meta."""
     LIBRARY.define(schema)  # type: ignore[no-untyped-call]
     name = schema.partition("(")[0]
-    kernels = {"CPU": cpu, "PrivateUse1": npu, "Meta": lambda x, *_: torch.empty_like(x)}
+    kernels = {"CPU": cpu, "PrivateUse1": npu, "Meta": meta}
     for key, kernel in kernels.items():
         LIBRARY.impl(name, kernel, key)  # type: ignore[no-untyped-call]
 
@@ -69,6 +72,43 @@ register("takes_more(Tensor x) -> Tensor", only_single, lambda x: x + x)
 register("is_stub_on_cpu(Tensor x) -> Tensor", absent, lambda x: x + x)
 
 
+def gate(x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    """Multiply; the result has the dtype that both promote to."""
+    return (x * by.sigmoid()).contiguous()
+
+
+def empty_as_first(x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    """Return what the result is like if both have one dtype."""
+    return x.new_empty((x * by).shape)
+
+
+register("gates(Tensor x, Tensor by) -> Tensor", gate, gate, empty_as_first)
+register("gates_rightly(Tensor x, Tensor by) -> Tensor", gate, gate, gate)
+
+
+def lack_default(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Add the bias; torch passes none that a call leaves out."""
+    return x + bias
+
+
+def add_given(x: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """Take the bias for given."""
+    return x + bias.to(x.dtype)  # type: ignore[union-attr]  # that is the fault
+
+
+def refuse_none(x: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """Say what has to be given."""
+    if bias is None:
+        message = "a bias has to be given"
+        raise ValueError(message)
+    return x + bias
+
+
+register("lacks_default(Tensor x, Tensor? bias=None) -> Tensor", lack_default, lack_default)
+register("takes_for_given(Tensor x, Tensor? bias=None) -> Tensor", add_given, add_given)
+register("refuses_none(Tensor x, Tensor? bias=None) -> Tensor", refuse_none, refuse_none)
+
+
 def findings(name: str, *rows: str) -> set[str]:
     """Return what rows find in an operator."""
     subject = bare_subject(NAMESPACE, name)
@@ -84,6 +124,8 @@ def findings(name: str, *rows: str) -> set[str]:
         ("clamps", "numerics/wrong-values"),
         ("narrows", "numerics/wrong-special-values"),
         ("wraps", "errors/accepted"),
+        ("takes_for_given", "edges/raises-at-edge"),
+        ("lacks_default", "edges/raises-at-edge"),
     ],
 )
 def test_a_kernel_that_differs_from_the_one_for_the_cpu_is_found(name: str, fault: str) -> None:
@@ -123,3 +165,12 @@ def test_calls_that_the_kernel_for_the_cpu_refuses_must_leave_the_state(
     name: str, expected: set[str]
 ) -> None:
     assert findings(name, "state", "leaks") == expected
+
+
+def test_meta_is_asked_for_tensors_of_two_dtypes() -> None:
+    assert findings("gates", "meta") == {"meta/wrong-dtype"}
+    assert findings("gates_rightly", "meta") == set()
+
+
+def test_an_operator_may_refuse_to_do_without_an_argument_in_words_of_its_own() -> None:
+    assert findings("refuses_none", "edges") == set()

@@ -13,7 +13,8 @@ an operator that writes, the function also writes a copy that it made itself and
 
 Column `max-autotune` has a graph with attributes that are 0, False or "" where their defaults are
 not, too: a converter that asks `if scale:` drops them. Of several flags, or a mask, each is set
-alone: a converter that takes one for another passes the same values as long as all are equal.
+alone: a converter that takes one for another passes the same values as long as all are equal. A
+converter that somebody wrote also gets each dtype, and each value of a str or dtype argument.
 
 Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
 sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a
@@ -44,12 +45,14 @@ from opwright.check.observe.comparing import (
     select_few,
 )
 from opwright.check.observe.compiling import compile_function, fresh_compilers, inner_error
+from opwright.check.observe.converters import converter_of
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.tensors import base
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.row_context import NotApplicableError
+from opwright.check.rows.compiled.choices import find_choices
 from opwright.check.rows.compiled.possible import backend_of, is_dynamic, why_no_graph
 from opwright.check.subject import flat
 from opwright.kit.live import dispatcher
@@ -126,6 +129,7 @@ WITHOUT_CONVERTER = (
     "not have a converter",
     # A node of CANN has the operator's name and other inputs: Fills, Constant.
     "Failed to auto-generated converter",
+    "Failed to convert torch args to AscendIR args",
     # For an operator that C++ defines TorchAir writes a class and compiles it with headers of CANN:
     # where one is missing, or no compiler is there, that is the machine's and not the operator's.
     "g++ compilation failed for",
@@ -162,6 +166,8 @@ def run_row(context: RowContext) -> None:
         samples = [each for each in samples if each not in alone] + strided
     if context.column == "max-autotune":  # here alone a converter passes the attributes
         samples += [each.sample for each in (*context.samples.falsy, *context.samples.flags)]
+        if converter_of(context.subject) is not None:
+            samples += find_choices(context, samples)
     reasons = [why_no_graph(context, each) for each in samples]
     possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
     if not possible:

@@ -45,6 +45,8 @@ class Bad:
         Whether None is given for a tensor that is not optional.
     is_length
         Whether a list of tensors has another length.
+    is_on_cpu
+        Whether a tensor is on the CPU and the others on the NPU.
     """
 
     what: str
@@ -55,6 +57,7 @@ class Bad:
     given: tuple[str, Any] | None = None
     is_none: bool = False
     is_length: bool = False
+    is_on_cpu: bool = False
 
     @property
     def keeps_tensors(self) -> bool:
@@ -106,6 +109,7 @@ def changes(subject: Subject, values: Values) -> Iterator[Bad]:
                     lambda values, name=name: replace_tensors(values, [name], lambda _, t: t.cpu()),  # type: ignore[misc]
                     (f"values[{name!r}] = values[{name!r}].cpu()",),
                     only="npu",
+                    is_on_cpu=True,
                 )
 
 

@@ -43,6 +43,8 @@ INTERNAL = re.compile(
     r"_M_range_check|basic_string|nullptr|segmentation|core dumped",
     re.IGNORECASE,
 )
+# torch's own error where a kernel calls an operator that a tensor's device does not have.
+NO_KERNEL = re.compile(r"Could not run '\S+' with arguments from the '\w+' backend")
 PROPERTIES = re.compile(
     r"\b(dtypes?|types?|shapes?|sizes?|dim(ension)?s?|axis|axes|ranks?|length|elements?|device|"
     r"strides?|layout|contiguous|range|broadcast\w*|index|None|Float|Double|Half|BFloat16|Int|Long|"
@@ -110,6 +112,8 @@ def examine_error(
 
 def is_useful(subject: Subject, text: str) -> bool:
     """Return whether a message names an argument or one of its properties, or quotes a rule."""
+    if NO_KERNEL.match(text):
+        return True
     if INTERNAL.search(text):
         return False
     if any(f"'{rule}'" in text for rule in subject.operator.requires):

@@ -22,7 +22,8 @@ the same dtype, those of another library's operator with differences of its refe
 
 An operator that is declared without a backward must say so when a gradient is asked of it. Of one
 that another library registered without an Autograd kernel the row says nothing: torch warns; nor of
-one whose gradient torch refuses, as nothing was registered for it.
+one whose gradient torch refuses, as nothing was registered for it; nor of one of
+torch.library.custom_op without register_autograd.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from opwright.check.rows.gradients.calls import (
 )
 from opwright.check.rows.gradients.kinds import KINDS, REFUSAL
 from opwright.check.rows.gradients.on_device import examine_device
+from opwright.internals.library import lacks_backward
 
 if TYPE_CHECKING:
     from opwright.check.finding import Finding
@@ -74,6 +76,8 @@ def needs(subject: Subject) -> str | None:
         return "the operator is random: differences of it are no derivative"
     if subject.schema.is_out_variant and subject.is_foreign:
         return "an operator with out= arguments has no gradients"
+    if subject.is_foreign and lacks_backward(f"{subject.namespace}::{subject.operator.name}"):
+        return "torch.library.custom_op defined it, and no backward is registered"
     return None
 
 

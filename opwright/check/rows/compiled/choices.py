@@ -1,0 +1,48 @@
+"""Samples that a converter may treat apart: it looks dtypes and words up in tables of its own."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.declare.schema import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opwright.check.row_context import RowContext
+    from opwright.kit.declare.sample import Sample
+
+__all__ = ["find_choices"]
+
+CHOOSING = {Base.SCALAR_TYPE, Base.STR, Base.BOOL}
+MOST = 6  # each is a graph of its own
+LOOKED_AT = 60
+
+
+def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
+    """Return samples with a dtype or a word that none of these has.
+
+    A word is the value of an argument that chooses: a dtype, a str, a bool.
+    """
+    known = {choice for each in taken for choice in choices(context, each)}
+    found: list[Sample] = []
+    for sample in islice(context.samples.of({"dtype", "value"}, 0), LOOKED_AT):
+        new = choices(context, sample) - known
+        if new and len(found) < MOST:
+            known |= new
+            found.append(sample)
+    return found
+
+
+def choices(context: RowContext, sample: Sample) -> set[tuple[str, object]]:
+    """Return the dtypes of a sample's tensors and its words, by argument."""
+    arguments = {each.name: each for each in context.subject.schema.arguments}
+    found: set[tuple[str, object]] = set()
+    for name, value in sample.values:
+        if arguments[name].type.base in CHOOSING:
+            found.add((name, value))
+        elements = value if isinstance(value, tuple) else (value,)
+        found |= {(name, each.dtype) for each in elements if isinstance(each, TensorSpec)}
+    return found
