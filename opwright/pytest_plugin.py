@@ -7,6 +7,7 @@ It stands outside opwright.twin because pytest imports it in every run, also in 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from opwright.twin.order import Finding
     from opwright.twin.settings import TwinSettings
@@ -95,13 +96,26 @@ class OrderPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Run the test, then look at what was found since the last one."""
-        try:
+        """Run the test, then look at what was found in its fixtures and in itself."""
+        with no_findings():
             yield
-        finally:  # also of a test that failed by itself: the next one has nothing to do with it
-            findings = take_findings()
-        if findings:
-            pytest.fail("\n\n".join(map(str, findings)), pytrace=False)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Generator[None]:
+        """End the fixtures, then look at what was found there, or in one that failed to begin."""
+        with no_findings():
+            yield
+
+
+@contextmanager
+def no_findings() -> Iterator[None]:
+    """Fail if anything was found since the last time."""
+    try:
+        yield
+    finally:  # also of what fails by itself: the next test has nothing to do with it
+        findings = take_findings()
+    if findings:
+        pytest.fail("\n\n".join(map(str, findings)), pytrace=False)
 
 
 def take_findings() -> Sequence[Finding]:

@@ -265,6 +265,7 @@ def test_pytest_takes_kernels(tmp_path: Path) -> None:
 
 # Text, as above.
 RACES = """
+import pytest
 import torch
 import torch_npu
 
@@ -298,6 +299,16 @@ def test_unordered_and_wrong():
     assert not x.numel()
 
 
+@pytest.fixture
+def unordered_end():
+    yield
+    on_two_streams(waits=False)
+
+
+def test_ordered_with_a_fixture_that_is_not(unordered_end):
+    on_two_streams(waits=True)
+
+
 def test_ordered_again():
     on_two_streams(waits=True)
 """
@@ -309,12 +320,13 @@ def test_pytest_finds_streams_without_order(tmp_path: Path) -> None:
     (tmp_path / "test_race.py").write_text(RACES, encoding="utf-8")
     plugin = ("-p", "no:opwright", "-p", "opwright.pytest_plugin", "--npu-twin")
     done = python("-m", "pytest", "-q", *plugin, str(tmp_path))
-    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 4 passed" in done.stdout, done.stdout + done.stderr
     done = python("-m", "pytest", "-q", *plugin, "--npu-order", str(tmp_path))
-    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "2 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    assert "ERROR at teardown of test_ordered_with_a_fixture_that_is_not" in done.stdout
     message = "nothing orders aclnnInplaceMuls and aclnnExp, which use the same memory"
     assert message in done.stdout
-    assert "test_race.py:9 in on_two_streams" in done.stdout
+    assert "test_race.py:10 in on_two_streams" in done.stdout
 
 
 def test_pytest_options_of_the_twin_need_the_twin(tmp_path: Path) -> None:
