@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +103,86 @@ def test_neighbours_on_the_same_page_are_left_alone() -> None:
     assert float(ring[:3].sum() + ring[4:].sum()) == 100
     assert functions_of(take_after_waiting()) == []
     assert float(ring.sum()) == 110
+
+
+def send(buffer: memoryview) -> None:
+    """Send the buffer to a socket of this process, which takes it."""
+    left, right = socket.socketpair()
+    with left, right:
+        left.send(buffer)
+
+
+def receive(buffer: memoryview) -> None:
+    """Fill the buffer from a socket of this process."""
+    left, right = socket.socketpair()
+    with left, right:
+        left.send(bytes(len(buffer)))
+        right.recv_into(buffer)
+
+
+def write(buffer: memoryview) -> None:
+    """Write the buffer to a file that keeps nothing."""
+    with Path(os.devnull).open("wb", buffering=0) as file:
+        file.write(buffer)
+
+
+def read(buffer: memoryview) -> None:
+    """Fill the buffer from a file."""
+    with Path("/dev/zero").open("rb", buffering=0) as file:
+        file.readinto(buffer)
+
+
+def write_parts(buffer: memoryview) -> None:
+    """Write the two halves of the buffer, the second one first."""
+    with Path(os.devnull).open("wb", buffering=0) as file:
+        half = len(buffer) // 2
+        os.writev(file.fileno(), [buffer[half:], buffer[:half]])
+
+
+SYSTEM_CALLS = {"send": send, "recv": receive, "write": write, "read": read, "writev": write_parts}
+
+
+@checked
+@pytest.mark.parametrize("function", SYSTEM_CALLS)
+def test_a_system_call_that_is_given_the_buffer_of_a_copy_is_found(function: str) -> None:
+    host = pinned(1000)
+    host.copy_(torch.ones(1000, device="npu"), non_blocking=True)
+    SYSTEM_CALLS[function](memoryview(host.numpy()).cast("B"))
+    finding = only_finding()
+    assert finding.earlier.function in COPIES
+    assert (finding.later.function, finding.later.stream) == (function, None)
+    assert finding.later.writes == (function in {"recv", "read"})
+    assert finding.later.lines[0].endswith(f" in {SYSTEM_CALLS[function].__name__}")
+
+
+@checked
+@pytest.mark.parametrize("function", ["send", "write", "writev"])
+def test_a_system_call_that_reads_what_a_copy_reads_is_left_alone(function: str) -> None:
+    host = pinned(1000)
+    host.to("npu", non_blocking=True)
+    SYSTEM_CALLS[function](memoryview(host.numpy()).cast("B"))
+    assert take_after_waiting() == []
+
+
+@checked
+@pytest.mark.parametrize("function", SYSTEM_CALLS)
+def test_system_calls_beside_the_copy_on_its_page_are_left_alone(function: str) -> None:
+    ring = torch.full((8, 10), 2.0).pin_memory()
+    ring[3].copy_(torch.ones(10, device="npu"), non_blocking=True)
+    SYSTEM_CALLS[function](memoryview(ring[4:].numpy()).cast("B"))
+    SYSTEM_CALLS[function](memoryview(ring[:3].numpy()).cast("B"))
+    assert take_after_waiting() == []
+    assert float(ring[3].sum()) == 10
+    assert float(ring[4].sum()) == (0 if function in {"recv", "read"} else 20)
+
+
+@checked
+def test_the_watch_goes_on_behind_a_system_call() -> None:
+    ring = torch.zeros(8, 10).pin_memory()
+    ring[3].copy_(torch.ones(10, device="npu"), non_blocking=True)
+    write(memoryview(ring[4:].numpy()).cast("B"))
+    float(ring[3].sum())
+    assert only_finding().later.function == "a load"
 
 
 @checked

@@ -19,6 +19,7 @@
 #include "runtime/memory/memory_space.h"
 #include "runtime/order/findings.h"
 #include "runtime/order/python_lines.h"
+#include "runtime/order/system_calls.h"
 
 namespace opwright::order {
 namespace {
@@ -37,7 +38,10 @@ struct Hold {
   uintptr_t begin, end;  // whole pages
   Clock clock;           // what the access is behind
 
-  bool has(uintptr_t address) const { return access->begin <= address && address < access->begin + access->bytes; }
+  bool overlaps(uintptr_t first, uintptr_t last) const {
+    return access->begin < last && first < access->begin + access->bytes;
+  }
+  bool has(uintptr_t address) const { return overlaps(address, address + 1); }
   bool conflicts_with(opwright::Access kind) const {
     return (access->written || kind != opwright::Access::kRead) && !running_function.is_before(clock);
   }
@@ -47,6 +51,7 @@ struct Watch {
   std::mutex mutex;
   std::map<uintptr_t, uintptr_t> memory;  // end by begin
   std::vector<Hold> holds;
+  std::vector<Pages> open;  // that the kernel uses now
 };
 
 Watch& watched() {
@@ -66,6 +71,9 @@ bool is_watched(uintptr_t address) {
 
 int rights_of(uintptr_t begin, uintptr_t end) {
   int rights = PROT_READ | PROT_WRITE;
+  for (const auto& [first, last] : watched().open) {
+    if (first < end && begin < last) return rights;
+  }
   for (const Hold& hold : watched().holds) {
     if (hold.begin < end && begin < hold.end) rights &= hold.access->written ? PROT_NONE : PROT_READ;
   }
@@ -75,11 +83,12 @@ int rights_of(uintptr_t begin, uintptr_t end) {
 // Gives the pages the rights that the holds leave. The caller holds the mutex.
 void update_rights(uintptr_t begin, uintptr_t end) {
   std::vector<uintptr_t> cuts = {begin, end};
-  for (const Hold& hold : watched().holds) {
-    for (const uintptr_t cut : {hold.begin, hold.end}) {
-      if (begin < cut && cut < end) cuts.push_back(cut);
-    }
-  }
+  const auto cut = [&](uintptr_t first, uintptr_t last) {
+    if (begin < first && first < end) cuts.push_back(first);
+    if (begin < last && last < end) cuts.push_back(last);
+  };
+  for (const Hold& hold : watched().holds) cut(hold.begin, hold.end);
+  for (const auto& [first, last] : watched().open) cut(first, last);
   std::sort(cuts.begin(), cuts.end());
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     if (cuts[i] == cuts[i + 1]) continue;
@@ -186,12 +195,12 @@ void open_in_children() {
   (void)result;
 }
 
-AccessPtr access_at(uintptr_t address, opwright::Access kind) {
+AccessPtr access_of_host(const char* function, uintptr_t address, size_t bytes, opwright::Access kind) {
   const bool reads = kind == opwright::Access::kRead;
-  auto launch = std::make_shared<const Launch>(
-      Launch{-1, -1, 0, 0, reads ? "a load" : "a store", has_room() ? python_lines() : std::string()});
+  auto launch =
+      std::make_shared<const Launch>(Launch{-1, -1, 0, 0, function, has_room() ? python_lines() : std::string()});
   return std::make_shared<const Access>(
-      Access{std::move(launch), "pinned memory", address, /*bytes=*/0, reads, !reads, 0, {}});
+      Access{std::move(launch), "pinned memory", address, bytes, reads, !reads, 0, {}});
 }
 
 }  // namespace
@@ -210,11 +219,12 @@ void unwatch(uintptr_t begin) {
 }
 
 void hold(const AccessPtr& access, const Clock& clock) {
+  follow_system_calls();
+  open_in_children();
+  make_room();
   const std::lock_guard<std::mutex> lock(watched().mutex);
   if (!is_watched(access->begin) || watched().holds.size() == kMostHolds) return;
-  open_in_children();
   install_fault_handler();
-  make_room();
   const uintptr_t begin = page_of(access->begin);
   const uintptr_t end = memory::whole_pages(access->begin + access->bytes);
   watched().holds.push_back({access, begin, end, clock});
@@ -231,6 +241,48 @@ bool holds_any() noexcept { return held.load() != 0; }
 void let_go(const Clock& seen) {
   const std::lock_guard<std::mutex> lock(watched().mutex);
   end_holds([&](const Hold& hold) { return is_before(*hold.access, seen); });
+}
+
+KernelAccess::KernelAccess(const char* function, opwright::Access kind, const void* begin, size_t bytes) noexcept {
+  open(function, kind, begin, bytes);
+}
+
+KernelAccess::KernelAccess(const char* function, opwright::Access kind, const iovec* parts, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) open(function, kind, parts[i].iov_base, parts[i].iov_len);
+}
+
+KernelAccess::~KernelAccess() {
+  if (open_.empty()) return;
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  for (const auto& [begin, end] : open_) {
+    auto& open = watched().open;
+    open.erase(std::find(open.begin(), open.end(), Pages{begin, end}));
+    if (is_watched(begin)) update_rights(begin, end);  // else it was given back meanwhile
+  }
+}
+
+void KernelAccess::open(const char* function, opwright::Access kind, const void* buffer, size_t bytes) noexcept {
+  const auto first = reinterpret_cast<uintptr_t>(buffer);
+  if (bytes == 0) return;
+  std::vector<AccessPtr> conflicts;
+  {
+    const std::lock_guard<std::mutex> lock(watched().mutex);
+    if (!is_watched(first)) return;
+    const auto is_beside = [&](const Hold& hold) {
+      return hold.overlaps(first, first + bytes) && hold.conflicts_with(kind);
+    };
+    for (const Hold& each : watched().holds) {
+      if (is_beside(each)) conflicts.push_back(each.access);
+    }
+    if (!conflicts.empty()) end_holds(is_beside);
+    const Pages pages = {page_of(first), memory::whole_pages(first + bytes)};
+    watched().open.push_back(pages);
+    open_.push_back(pages);
+    update_rights(pages.first, pages.second);
+  }
+  if (conflicts.empty()) return;
+  const AccessPtr access = access_of_host(function, first, bytes, kind);
+  for (const AccessPtr& each : conflicts) report(*each, *access);
 }
 
 bool note_fault(const siginfo_t& info, void* context) noexcept {
@@ -253,7 +305,8 @@ bool note_fault(const siginfo_t& info, void* context) noexcept {
     }
   }
   if (conflicts.empty()) return true;
-  const AccessPtr access = access_at(address, kind);
+  const char* const instruction = kind == opwright::Access::kRead ? "a load" : "a store";
+  const AccessPtr access = access_of_host(instruction, address, /*bytes=*/0, kind);
   for (const AccessPtr& each : conflicts) report(*each, *access);
   return true;
 }

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
+#include "runtime/memory/access.h"
 #include "runtime/order/clock.h"
 #include "runtime/order/shadow.h"
 
@@ -26,6 +30,25 @@ void let_go(const Clock& seen);
 
 // The function of a stream that the calling thread runs; its accesses are not the host's. Returns the one before.
 Position exchange_running_function(const Position& function) noexcept;
+
+using Pages = std::pair<uintptr_t, uintptr_t>;  // begin and end
+
+// While the kernel reads or writes a buffer in a system call of the program: its pages are open, and what conflicts is
+// reported. Memory that nobody watches is left as it is.
+class KernelAccess {
+ public:
+  // `function` lives as long as the process.
+  KernelAccess(const char* function, opwright::Access kind, const void* begin, size_t bytes) noexcept;
+  KernelAccess(const char* function, opwright::Access kind, const iovec* parts, size_t count) noexcept;
+  ~KernelAccess();
+  KernelAccess(const KernelAccess&) = delete;
+  KernelAccess& operator=(const KernelAccess&) = delete;
+
+ private:
+  void open(const char* function, opwright::Access kind, const void* begin, size_t bytes) noexcept;
+
+  std::vector<Pages> open_;
+};
 
 // In the handler of SIGSEGV: whether the access was to memory that is watched, and goes on.
 bool note_fault(const siginfo_t& info, void* context) noexcept;
