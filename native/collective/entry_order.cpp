@@ -22,17 +22,54 @@ namespace {
 using Id = uint64_t;  // of a communicator, in all processes
 Id id_of(const std::string& identity) { return std::hash<std::string>{}(identity); }
 
+// The function of a launch and the lines of Python that launched it, for the findings of other members.
+class Words {
+ public:
+  // Copies what has room, as whole lines. One thread at a time.
+  void write(uint64_t number, const std::string& text) {
+    number_.store(kNone);
+    std::atomic_thread_fence(std::memory_order_release);
+    const size_t kept = text.size() < sizeof text_ ? text.size() : text.rfind('\n', sizeof text_ - 1);
+    const size_t size = kept == std::string::npos ? 0 : kept;
+    for (size_t i = 0; i < size; ++i) text_[i].store(text[i], std::memory_order_relaxed);
+    text_[size].store('\0', std::memory_order_relaxed);
+    number_.store(number + 1);
+  }
+
+  // Empty if they have been overwritten by those of a later launch.
+  std::string read(uint64_t number) const {
+    if (number_.load() != number + 1) return "";
+    std::string text;
+    for (const auto& each : text_) {
+      const char letter = each.load(std::memory_order_relaxed);
+      if (letter == '\0') break;
+      text += letter;
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return number_.load() == number + 1 ? text : "";
+  }
+
+ private:
+  static constexpr uint64_t kNone = 0;
+
+  std::atomic<uint64_t> number_;  // of the launch, from 1
+  std::atomic<char> text_[1016];
+};
+
 // The launches of one member: the communicators' ids in turn, the last ones of them.
 struct Board {
   static constexpr size_t kKept = 1 << 16;
+  static constexpr size_t kKeptWords = 1 << 10;
 
   std::atomic<uint64_t> count;
   std::atomic<Id> entries[kKept];
+  Words words[kKeptWords];
 
   // One thread at a time.
-  void add(Id id) {
+  void add(Id id, const std::string& text) {
     const uint64_t number = count.load();
     entries[number % kKept].store(id);
+    words[number % kKeptWords].write(number, text);
     count.store(number + 1);
   }
 };
@@ -92,7 +129,23 @@ struct Difference {
   order::Launch first;
   order::Launch second;
   uint32_t rank;
+  std::string lines;  // of the other rank
 };
+
+// Of what a board has in words: the function, and behind it the lines of Python.
+std::string lines_of(const std::string& words) {
+  const size_t end = words.find('\n');
+  return end == std::string::npos ? "" : words.substr(end + 1);
+}
+
+// A launch of another member, which this one has not come to yet.
+std::string describe(Id communicator, const std::string& words) {
+  const std::string function = words.empty() ? "a collective" : words.substr(0, words.find('\n'));
+  for (const auto& each : communicators().all()) {
+    if (id_of(each->identity()) == communicator) return text(function, " of communicator '", each->name(), "'");
+  }
+  return function + " of another communicator";
+}
 
 std::optional<Difference> compare(const std::set<Id>& shared, Peer& peer, uint32_t rank) {
   while (peer.board != nullptr && !peer.unmatched.empty()) {
@@ -103,15 +156,13 @@ std::optional<Difference> compare(const std::set<Id>& shared, Peer& peer, uint32
       ++peer.position;
       continue;
     }
+    const std::string words = peer.board->words[peer.position % Board::kKeptWords].read(peer.position);
     peer.board = nullptr;  // what follows would differ as well
+    const order::Launch& first = *peer.unmatched.front().launch;
     for (const Entry& each : peer.unmatched) {
-      if (each.communicator == *theirs) return Difference{*peer.unmatched.front().launch, *each.launch, rank};
+      if (each.communicator == *theirs) return Difference{first, *each.launch, rank, lines_of(words)};
     }
-    std::string second = "a collective of another communicator";
-    for (const auto& each : communicators().all()) {
-      if (id_of(each->identity()) == *theirs) second = text("a collective of communicator '", each->name(), "'");
-    }
-    return Difference{*peer.unmatched.front().launch, {-1, -1, 0, 0, second, ""}, rank};
+    return Difference{first, {-1, -1, 0, 0, describe(*theirs, words), ""}, rank, lines_of(words)};
   }
   peer.unmatched.clear();
   return std::nullopt;
@@ -137,7 +188,7 @@ void note_entry(const Communicator& communicator, const char* function, const St
   {
     const std::lock_guard<std::mutex> lock(state().mutex);
     Self& self = state().selves[communicator.device()];
-    self.board->add(id);
+    self.board->add(id, text(function, '\n', launch->lines));
     for (uint32_t rank = 0; rank < communicator.size(); ++rank) {
       const Member& member = communicator.member(rank);
       if (member == Member{}) continue;  // this rank itself, or one whose order nobody checks
@@ -150,7 +201,7 @@ void note_entry(const Communicator& communicator, const char* function, const St
   }
   for (const Difference& each : differences) {
     order::report_entries(each.first, each.second,
-                          text("rank ", each.rank, " of communicator '", communicator.name(), "'"));
+                          {text("rank ", each.rank, " of communicator '", communicator.name(), "'"), each.lines});
   }
 }
 

@@ -173,13 +173,13 @@ void report_freed(const Access& access, const std::string& freed_at) {
            "them\n"));
 }
 
-void report_entries(const Launch& first, const Launch& second, const std::string& other) {
+void report_entries(const Launch& first, const Launch& second, const OtherRank& other) {
   const auto access = [](const Launch& launch) {
     return Access{std::make_shared<const Launch>(launch), "the order of ranks", 0, 0, false, false, 0, {}};
   };
-  std::string words =
-      text("ranks enter collectives in different order\n  ", first.function, " on ", place_of(first),
-           " comes first here\n", indent(first.lines), "  ", second.function, " comes first on ", other, "\n");
+  std::string words = text("ranks enter collectives in different order\n  ", first.function, " on ", place_of(first),
+                           " comes first here\n", indent(first.lines), "  ", second.function, " comes first on ",
+                           other.name, "\n", indent(other.lines));
   if (second.stream >= 0) words += text("  here it comes later, on ", place_of(second), "\n", indent(second.lines));
   words += "  each rank may wait in its first one for the others: launch them in the same order on all ranks\n";
   add(access(first), access(second), words);

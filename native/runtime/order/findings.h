@@ -16,9 +16,13 @@ constexpr int kExitStatus = 66;  // ThreadSanitizer's
 
 // `last_wait` is what the later one's stream has waited for instead, as lines of a report, or empty.
 void report(const Access& earlier, const Access& later, const std::string& last_wait = "");
-// Two collectives of two communicators: this rank launches the first one first, `other` (a rank, in words) the second
-// one. This rank may not have launched the second one yet: then it has no stream and no lines.
-OPWRIGHT_API void report_entries(const Launch& first, const Launch& second, const std::string& other);
+struct OtherRank {
+  std::string name;   // in words
+  std::string lines;  // of Python, where it launched the second one; empty if that is not known any more
+};
+// Two collectives of two communicators: this rank launches the first one first, the other rank the second one. This
+// rank may not have launched the second one yet: then it has no stream and no lines.
+OPWRIGHT_API void report_entries(const Launch& first, const Launch& second, const OtherRank& other);
 // A replayed task uses memory of a tensor that was freed after the capture, at these lines of Python.
 void report_freed(const Access& access, const std::string& freed_at);
 

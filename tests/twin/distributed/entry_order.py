@@ -30,14 +30,14 @@ def enter(groups: list[dist.ProcessGroup]) -> list[str]:
 
 
 def different_order() -> None:
-    """It is found at the later launch, with the lines of both."""
+    """It is found at the later launch, with the lines of both ranks."""
     groups = [dist.new_group(), dist.new_group()]
     assert enter(groups) == []
     assert enter(groups) == []
     found = enter(groups[::-1] if dist.get_rank() == 1 else groups)
     assert found
     assert all("ranks enter collectives in different order" in each for each in found)
-    assert all("in enter" in each for each in found)
+    assert all(each.count("in enter") >= len(groups) for each in found)
 
 
 def parts_in_any_order() -> None:
