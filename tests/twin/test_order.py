@@ -250,6 +250,20 @@ def test_the_remedy_knows_whether_a_tensor_was_freed() -> None:
 
 
 @checked
+def test_the_remedy_knows_whether_the_host_fills_the_memory_of_a_tensor_that_was_freed() -> None:
+    x = torch.ones(1000, device="npu")
+    side = torch_npu.npu.Stream()
+    side.wait_stream(torch_npu.npu.current_stream())
+    with torch_npu.npu.stream(side):
+        x.exp()
+    del x
+    torch.rand(1000).to("npu")
+    finding = only_finding()
+    assert finding.later.stream is None
+    assert "record_stream before the first one is freed, or synchronize it first" in str(finding)
+
+
+@checked
 def test_a_wait_for_an_older_record_is_named() -> None:
     x = torch.ones(1000, device="npu")
     side, event = torch_npu.npu.Stream(), torch_npu.npu.Event()

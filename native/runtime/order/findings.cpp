@@ -100,15 +100,19 @@ std::string line_of(const Access& access) {
 
 std::string remedy_for(const Access& earlier, const Access& later) {
   const std::string behind = place_of(*earlier.launch);
-  if (later.launch->stream < 0) return text("the host does not wait for ", behind, ": synchronize it first");
-  const std::string waiter = text("stream ", later.launch->stream, " does not wait for ", behind);
-  const char* const wait = "an event that is recorded behind the first and waited for before the second (wait_stream)";
+  const bool is_of_host = later.launch->stream < 0;
+  const std::string waiter = is_of_host ? text("the host does not wait for ", behind)
+                                        : text("stream ", later.launch->stream, " does not wait for ", behind);
+  const std::string wait =
+      is_of_host ? "synchronize it first"
+                 : "an event that is recorded behind the first and waited for before the second (wait_stream)";
   const char* const keep = "Tensor.record_stream before the first one is freed";
-  if (earlier.tensor == 0 || later.tensor == 0) {
-    return text(waiter, ": ", wait, ", or, if the two are different tensors, ", keep);
+  const bool is_known = earlier.tensor != 0 && later.tensor != 0;
+  if (is_known && earlier.tensor != later.tensor) {
+    return text(waiter, ", and the memory has gone from one tensor to another meanwhile: ", keep, ", or ", wait);
   }
-  if (earlier.tensor == later.tensor) return text(waiter, ": ", wait);
-  return text(waiter, ", and the memory has gone from one tensor to another meanwhile: ", keep, ", or ", wait);
+  if (is_known || is_of_host) return text(waiter, ": ", wait);
+  return text(waiter, ": ", wait, ", or, if the two are different tensors, ", keep);
 }
 
 std::string json_of(const Access& access) {
