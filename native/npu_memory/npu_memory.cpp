@@ -4,6 +4,7 @@
 #include <torch/csrc/profiler/combined_traceback.h>
 #include <torch_npu/csrc/core/npu/NPUCachingAllocator.h>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,9 +20,14 @@ using opwright::order::Place;
 using Begun = void (*)(const void* address);
 using Ended = void (*)(const void* address, Place* place);
 
+// Whether anybody asks where a tensor is freed.
+using Asked = bool (*)();
+std::atomic<Asked> is_place_asked{nullptr};
+
 // Lines of Python are gathered by torch's recorder of memory histories, which the allocator calls before it takes its
 // mutex: under that one a thread must not wait for Python's lock.
 std::shared_ptr<c10::GatheredContext> gather() {
+  if (!is_place_asked.load()()) return nullptr;
   return torch::CapturedTraceback::gather(/*python=*/true, /*script=*/false, /*cpp=*/false);
 }
 
@@ -52,15 +58,17 @@ std::unique_ptr<Place> place_of(const npu::TraceEntry& entry) {
 }  // namespace
 
 // Calls `begun` with the address of memory that is given to a tensor, and `ended` when the tensor gives it back with
-// the place where that happens, which `ended` owns or null. Both are called under the allocator's mutex, until the
-// process ends. To be called when torch_npu is initialized. False if the allocator is one of the program's own, which
-// reports nothing.
-extern "C" __attribute__((visibility("default"))) bool opwright_follow_npu_memory(Begun begun, Ended ended) {
+// the place where that happens, which `ended` owns, or null if `asked` says that nobody asks for it. Both are called
+// under the allocator's mutex, until the process ends. To be called when torch_npu is initialized. False if the
+// allocator is one of the program's own, which reports nothing.
+extern "C" __attribute__((visibility("default"))) bool opwright_follow_npu_memory(Begun begun, Ended ended,
+                                                                                  Asked asked) {
   const auto note = [begun, ended](const npu::TraceEntry& entry) {
     const auto* const address = reinterpret_cast<const void*>(entry.addr_);
     if (entry.action_ == npu::TraceEntry::ALLOC) begun(address);
     if (entry.action_ == npu::TraceEntry::FREE_REQUESTED) ended(address, place_of(entry).release());
   };
+  is_place_asked.store(asked);
   try {
     npu::attachAllocatorTraceTracker(note);
     npu::recordHistory(/*enabled=*/true, gather, /*alloc_trace_max_entries=*/1, npu::RecordContext::ALL);

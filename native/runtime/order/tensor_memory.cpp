@@ -1,5 +1,6 @@
 #include "runtime/order/tensor_memory.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@ struct Tensors {
   std::mutex mutex;
   std::map<uintptr_t, uint64_t> numbers;                      // of those that live, by first byte
   std::unordered_map<uint64_t, std::shared_ptr<Place>> ends;  // null until the tensor is freed
+  std::atomic<size_t> awaited{0};                             // how many of them will be freed yet
   uint64_t last = 0;
 };
 
@@ -43,7 +45,10 @@ void note_end(const void* address, std::unique_ptr<Place> place) {
   const auto it = tensors().numbers.find(reinterpret_cast<uintptr_t>(address));
   if (it == tensors().numbers.end()) return;
   const auto remembered = tensors().ends.find(it->second);
-  if (remembered != tensors().ends.end()) remembered->second = std::move(place);
+  if (remembered != tensors().ends.end()) {
+    remembered->second = std::move(place);
+    tensors().awaited.fetch_sub(1);
+  }
   tensors().numbers.erase(it);
 }
 
@@ -75,7 +80,7 @@ uint64_t last_tensor() {
 
 void remember_end_of(uint64_t tensor) {
   const std::lock_guard<std::mutex> lock(tensors().mutex);
-  tensors().ends.try_emplace(tensor);
+  if (tensors().ends.try_emplace(tensor).second) tensors().awaited.fetch_add(1);
 }
 
 std::string end_of(uint64_t tensor) {
@@ -92,6 +97,7 @@ std::string end_of(uint64_t tensor) {
 
 extern "C" {
 OPWRIGHT_API void opwright_order_begin_tensor(const void* address) { opwright::order::note_begin(address); }
+OPWRIGHT_API bool opwright_order_asks_for_ends() { return opwright::order::tensors().awaited.load() != 0; }
 // Takes the place, which may be null. Takes no lock of Python's: torch_npu's allocator waits.
 OPWRIGHT_API void opwright_order_end_tensor(const void* address, opwright::order::Place* place) {
   opwright::order::note_end(address, std::unique_ptr<opwright::order::Place>(place));
