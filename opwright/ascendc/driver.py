@@ -18,6 +18,7 @@ from opwright.ascendc.errors import CompilerOptionError
 from opwright.ascendc.launches import has_launches, rewrite_launches
 from opwright.ascendc.local_arrays import rewrite_local_arrays
 from opwright.ascendc.options import Language, Output, Request, Source, parse_options
+from opwright.ascendc.runtime_compilation import RUNTIME_COMPILATION, compile_program
 from opwright.ascendc.toolchain import (
     COMPILING,
     DEFAULT_ARCHITECTURE,
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--version" in words:
             sys.stdout.write("bisheng of opwright: Ascend C for this CPU\n")
             return 0
+        if words[0] == RUNTIME_COMPILATION:
+            return compile_program(Path(words[1]), installed_toolkit())
         return compile_and_link(parse_options(words), installed_toolkit())
     except (OpwrightError, OSError) as error:
         sys.stderr.write(f"bisheng: error: {error}\n")

@@ -35,6 +35,7 @@ LOAD_ORDER = (
     "libascend_protobuf.so",
     "libascendcl.so",
     "libascendc_runtime.so",
+    "libacl_rtc.so",
     "libmsprofiler.so",
     "libruntime.so",
     "libascend_hal.so",

@@ -50,7 +50,6 @@ NOT_COMPARABLE = {
     "aclprofSetConfig",
     "aclprofWarmup",
     "aclrtGetMemUsageInfo",
-    "aclrtLaunchKernelWithHostArgs",
 }
 
 

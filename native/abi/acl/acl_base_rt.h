@@ -27,6 +27,8 @@ typedef void* aclrtTaskGrp;
 typedef void* aclrtDrvMemHandle;
 typedef void* aclrtBinHandle;
 typedef void* aclrtFuncHandle;
+typedef void* aclrtArgsHandle;
+typedef void* aclrtParamHandle;
 typedef void* aclmdlRI;
 typedef void* aclmdlRICondHandle;
 

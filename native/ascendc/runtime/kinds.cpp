@@ -3,8 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace AscendC::machine {
@@ -62,6 +64,16 @@ bool note_kind(const char* function, uint64_t key, KernelKind kind) {
   // The text is a constant of the library that the kernel is in.
   known().declared[{library_of(function), kernel_in(function), key}] = kind;
   return true;
+}
+
+void forget_library(const void* in_library) {
+  const std::lock_guard<std::mutex> lock(known().mutex);
+  const void* const library = library_of(in_library);
+  known().uses.erase(library);
+  auto& declared = known().declared;
+  for (auto it = declared.begin(); it != declared.end();) {
+    it = std::get<0>(it->first) == library ? declared.erase(it) : std::next(it);
+  }
 }
 
 KernelKind kind_of_kernel(const std::string& name, uint64_t tiling_key, const void* in_library) {

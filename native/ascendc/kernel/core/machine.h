@@ -197,6 +197,8 @@ OPWRIGHT_RUNTIME bool note_use(const void* in_library, bool cube, bool vector);
 // Notes KERNEL_TASK_TYPE. `function` is __PRETTY_FUNCTION__ of a member of a class in the kernel; key ~0 is the
 // default.
 OPWRIGHT_RUNTIME bool note_kind(const char* function, uint64_t key, KernelKind kind);
+// Drops both notes of a library that is unloaded: another one may be loaded at its address.
+OPWRIGHT_RUNTIME void forget_library(const void* in_library);
 
 }  // namespace machine
 }  // namespace AscendC

@@ -10,8 +10,18 @@
 #include "ascendc/shared/half.h"
 
 // Qualifiers of the device compiler. On the CPU there is one memory, and any function may call any other.
-#define __aicore__
+#ifdef OPWRIGHT_LIST_KERNELS  // preprocessed text that opwright/ascendc/kernel_functions.py reads
+#define __global__ opwright_global
+#define __vector__ opwright_vector
+#define __cube__ opwright_cube
+#define __mix__(cube, vector) opwright_mix(cube, vector)
+#else
 #define __global__
+#define __vector__
+#define __cube__
+#define __mix__(cube, vector)
+#endif
+#define __aicore__
 #define __gm__
 #define __ubuf__
 #define __cbuf__
@@ -21,9 +31,6 @@
 #define __fbuf__
 #define __biasbuf__
 #define __ssbuf__
-#define __vector__
-#define __cube__
-#define __mix__(cube, vector)
 #define __inout_pipe__(pipe)
 #define __in_pipe__(pipe)
 #define __out_pipe__(pipe)
