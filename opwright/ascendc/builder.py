@@ -148,7 +148,8 @@ class Builder:
             name = source.relative_to(self.project.root).with_suffix(".o")
             options = ["-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-c"]
             # As the vendor's build says which of the two libraries it makes; ours is both.
-            options += ["-DOP_TILING_LIB", *self.host_includes(), str(source)]
+            options += ["-DOP_TILING_LIB", *self.project.host_options]
+            options += [*self.host_includes(), str(source)]
             objects.append(
                 Compilation(
                     what=str(source),
@@ -238,6 +239,7 @@ class Builder:
                     *("-shared", "-fPIC", "-fvisibility=hidden"),
                     *(f"-I{folder}" for folder in self.kernel_folders()),
                     *list_include_options(self.toolkit),
+                    *self.project.options_for_kernel(op_type),
                     str(source),
                     *list_link_options(self.toolkit),
                     f"-Wl,-rpath,{self.toolkit.libraries}",

@@ -141,6 +141,9 @@ def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> Kernel
     function = extended.get("opInterface.value") or snake_case(prototype.op_type)
     stem = extended.get("opFile.value") or function
     sources = [path for path in project.kernels if path.suffix in SOURCES]
+    file = project.file_of_kernel(prototype.op_type, chip)
+    if file is not None:
+        sources = [path for path in sources if path.name == file]
     # The file of the operator's name is looked in first; one in a folder of another architecture
     # (arch35) comes last.
     sources.sort(

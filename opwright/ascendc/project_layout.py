@@ -12,7 +12,7 @@ from opwright.ascendc.project_errors import ProjectLayoutError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["OperatorProject", "read_project"]
+__all__ = ["KernelFile", "KernelOptions", "OperatorProject", "list_files", "read_project"]
 
 SOURCES = (".cpp", ".cc", ".cxx")
 DEFAULT_VENDOR = "customize"  # what msOpGen writes
@@ -20,6 +20,23 @@ VENDOR = re.compile(r"[A-Za-z0-9_-]+")
 LEVELS = 3  # that an operator may lie below the root of its repository
 # Sources beside operators that are not part of their host code.
 OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests", "op_api"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelFile:
+    """The file with a kernel, where the build names it; for all chips if `chip` is empty."""
+
+    op_type: str
+    chip: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelOptions:
+    """Options for the kernels of an operator, or of all if `op_type` is empty."""
+
+    op_type: str
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +56,8 @@ class OperatorProject:
     repository
         Where operators of a repository find what they share: its common/inc, its root, and the
         folders from there to this operator. Empty for a project that stands alone.
+    host_options, kernel_options, kernel_files
+        What CMake's npu_op_* functions say beyond the layout.
     """
 
     root: Path
@@ -47,6 +66,23 @@ class OperatorProject:
     vendor: str = DEFAULT_VENDOR
     chips: tuple[str, ...] = ()
     repository: tuple[Path, ...] = ()
+    host_options: tuple[str, ...] = ()
+    kernel_options: tuple[KernelOptions, ...] = ()
+    kernel_files: tuple[KernelFile, ...] = ()
+
+    def options_for_kernel(self, op_type: str) -> tuple[str, ...]:
+        """Return the options for the kernels of an operator."""
+        return tuple(
+            option
+            for each in self.kernel_options
+            if each.op_type in {"", op_type}
+            for option in each.options
+        )
+
+    def file_of_kernel(self, op_type: str, chip: str) -> str | None:
+        """Return the name of the file with an operator's kernel for a chip, if the build has it."""
+        names = {each.chip: each.name for each in self.kernel_files if each.op_type == op_type}
+        return names.get(chip) or names.get("")
 
 
 def read_project(root: Path) -> OperatorProject:
@@ -113,9 +149,15 @@ def part(root: Path, name: str) -> tuple[Path, ...]:
         raise ProjectLayoutError(
             where=str(root), got=f"no folder {name}", allowed=("op_host", "op_kernel")
         )
-    found = (path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file())
+    return tuple(path for folder in folders for path in list_files(folder, root))
+
+
+def list_files(folder: Path, root: Path) -> tuple[Path, ...]:
+    """Return the files of a folder below `root`, but not those of builds, tests and the like."""
     return tuple(
-        path for path in found if not OTHER_FOLDERS.intersection(path.relative_to(root).parts[:-1])
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not OTHER_FOLDERS.intersection(path.relative_to(root).parts[:-1])
     )
 
 

@@ -181,7 +181,8 @@ void refuse() {
   const char* const empty = "";
   EXPECT(176002, compile(empty, {"-fnot-an-option"}, nullptr, &log));
   std::printf("%d\n", log.find("-fnot-an-option") != std::string::npos);
-  for (const char* const option : {"--npu-arch=dav-3510", "--enable-simt", "-shared", "other.cpp"}) {
+  for (const char* const option :
+       {"--npu-arch=dav-3510", "--enable-simt", "-shared", "other.cpp"}) {
     EXPECT(176002, compile(empty, {option}, nullptr, &log));
     const size_t got = log.find("got:");
     std::printf("%s\n", log.substr(got, log.find('\n', got) - got).c_str());

@@ -19,6 +19,7 @@
 
 typedef int aclError;
 typedef int aclnnStatus;
+typedef uint16_t aclFloat16;
 
 typedef void* aclrtStream;
 typedef void* aclrtEvent;
@@ -185,5 +186,14 @@ enum OPWRIGHT_ENUM_INT {
   ACLNN_ERR_INNER = 561000,
   ACLNN_ERR_INNER_KERNEL_NOT_FOUND = 561003
 };
+
+#pragma GCC visibility push(default)
+OPWRIGHT_BEGIN_C
+
+float aclFloat16ToFloat(aclFloat16 value);
+aclFloat16 aclFloatToFloat16(float value);
+
+OPWRIGHT_END_C
+#pragma GCC visibility pop
 
 #endif

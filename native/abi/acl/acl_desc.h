@@ -5,15 +5,11 @@
 #include "acl/acl_base.h"
 #include "acl/opwright_language.h"
 
-typedef uint16_t aclFloat16;
-
 #pragma GCC visibility push(default)
 OPWRIGHT_BEGIN_C
 
 // Data types
 size_t aclDataTypeSize(aclDataType dataType);
-float aclFloat16ToFloat(aclFloat16 value);
-aclFloat16 aclFloatToFloat16(float value);
 
 // Data buffers
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size);

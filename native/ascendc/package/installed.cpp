@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -20,12 +21,14 @@ constexpr char kIndex[] = "kernels.tsv";
 
 std::string parent(const std::string& path) { return path.substr(0, path.find_last_of('/')); }
 
-// vendors/NAME of vendors/NAME/op_api/lib/libcust_opapi.so.
+// vendors/NAME of vendors/NAME/op_api/lib/libcust_opapi.so, which may have been loaded by a link to it.
 std::string package_of(const char* function) {
   Dl_info info = {};
   require(dladdr(function, &info) != 0 && info.dli_fname != nullptr, ACLNN_ERR_INNER_KERNEL_NOT_FOUND,
           "the operator package of ", function, " cannot be found");
-  return parent(parent(parent(info.dli_fname)));
+  std::error_code missing;
+  const auto library = std::filesystem::canonical(info.dli_fname, missing);
+  return parent(parent(parent(missing ? info.dli_fname : library.string())));
 }
 
 #define STRING_OF(macro) STRING_OF_VALUE(macro)
