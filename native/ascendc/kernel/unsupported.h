@@ -101,8 +101,6 @@ OPWRIGHT_WITHOUT(MakeTensorTrait, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(ReduceXorSum, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SetAippFunctions, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SetHcclContext, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(SoftmaxFlashV3, "is not supported on the CPU")
-OPWRIGHT_WITHOUT(TransData, "is not supported on the CPU")
 
 // Classes: what is made of one is refused.
 namespace detail {

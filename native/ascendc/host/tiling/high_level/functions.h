@@ -80,6 +80,12 @@ OPWRIGHT_ROW_SPACE(SoftMaxFlash, const bool, const bool)
 OPWRIGHT_ROW_SPACE(SoftMaxGrad, const bool, const bool)
 OPWRIGHT_ROW_SPACE(SoftMaxFlashV2, const uint32_t, const bool, const bool = false, const bool = false)
 #undef OPWRIGHT_ROW_SPACE
+inline void GetSoftMaxFlashV3MaxMinTmpSize(const TensorShape& srcShape, const uint32_t dataTypeSize1, const uint32_t,
+                                           uint32_t& maxValue, uint32_t& minValue, const bool, const bool = false) {
+  const opwright::Space space = opwright::space_for_rows(srcShape, dataTypeSize1);
+  maxValue = space.most;
+  minValue = space.least;
+}
 
 template <class Tiling>
 void SoftMaxTilingFunc(const TensorShape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize,
@@ -103,6 +109,12 @@ void SoftMaxFlashV2TilingFunc(const TensorShape& srcShape, const uint32_t dataTy
                               const uint32_t localWorkSpaceSize, Tiling& softmaxFlashTiling, const bool,
                               const bool = false, const bool = false) {
   SoftMaxTilingFunc(srcShape, dataTypeSize1, localWorkSpaceSize, softmaxFlashTiling);
+}
+template <class Tiling>
+void SoftMaxFlashV3TilingFunc(const TensorShape& srcShape, const uint32_t dataTypeSize1, const uint32_t,
+                              const uint32_t localWorkSpaceSize, Tiling& softmaxFlashV3Tiling, const bool,
+                              const bool = false) {
+  SoftMaxTilingFunc(srcShape, dataTypeSize1, localWorkSpaceSize, softmaxFlashV3Tiling);
 }
 template <class Tiling>
 void SoftMaxGradTilingFunc(const TensorShape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize,
