@@ -184,6 +184,56 @@ def test_headers_compile_as_c(folder: str, tmp_path: Path) -> None:
     subprocess.run([*command, "main.c"], cwd=tmp_path, check=True, timeout=LIMIT)
 
 
+BOUNDED = """\
+#include <stdio.h>
+#include "securec.h"
+
+static char text[8];
+
+static void print(int result) { printf("%d %s\\n", result, text); }
+
+int main(void) {
+  print(memcpy_s(text, 4, "abcdef", 6));
+  print(strcpy_s(text, 8, "abc"));
+  print(strcat_s(text, 8, "defg"));
+  print(strcat_s(text, 8, "h"));
+  print(strncpy_s(text, 8, "abcdefghijk", 3));
+  print(memmove_s(text + 1, 7, text, 4));
+  print(memcpy_s(text + 1, 7, text, 4));
+  print(snprintf_s(text, 8, 3, "%d", 12345));
+  print(sprintf_s(text, 8, "%d", 12345));
+  print(sprintf_s(text, 4, "%d", 12345));
+  print(memset_s(text, 7, 'x', 8));
+  return 0;
+}
+"""
+
+BOUNDED_PRINTED = """\
+162
+0 abc
+0 abcdefg
+162
+0 abc
+0 aabc
+182 a
+-1 123
+5 12345
+-1
+162 xxxxxxx
+"""
+
+
+def test_bounded_copies_are_functions_of_c_and_need_no_library(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text(BOUNDED, encoding="utf-8")
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{TOOLKIT.root / 'include'}"]
+    subprocess.run([*command, "main.c"], cwd=tmp_path, check=True, timeout=LIMIT)
+    program = tmp_path / "a.out"
+    printed = subprocess.run(
+        [program], check=True, timeout=LIMIT, capture_output=True, text=True
+    ).stdout
+    assert [line.strip() for line in printed.splitlines()] == BOUNDED_PRINTED.splitlines()
+
+
 WEIGHTS = """\
 #include <cstdio>
 #include <cstdlib>
