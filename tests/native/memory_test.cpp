@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -329,4 +330,56 @@ SCENARIO(no_page_is_part_of_two_allocations) {
   OK(aclrtSynchronizeStream(stream));
   OK(aclrtMemcpy(&back, 1, first, 1, ACL_MEMCPY_DEVICE_TO_HOST));
   CHECK_EQ(back, 99);
+}
+
+SCENARIO(rows_are_copied_from_one_pitch_to_another) {
+  start();
+  const std::vector<char> source{'a', 'b', '.', '.', 'c', 'd', '.', '.', 'e', 'f'};
+  char* const device = static_cast<char*>(device_memory(16));
+  OK(aclrtMemset(device, 16, '-', 16));
+  OK(aclrtMemcpy2d(device, 5, source.data(), 4, 2, 3, ACL_MEMCPY_HOST_TO_DEVICE));
+  std::string back(16, ' ');
+  OK(aclrtMemcpy(back.data(), 16, device, 16, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back, "ab---cd---ef----");
+
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  void* pinned = nullptr;
+  OK(aclrtMallocHost(&pinned, 6));
+  OK(aclrtMemsetD32Async(device + 12, 4, 0x7A797877, 1, stream));
+  OK(aclrtMemcpy2dAsync(pinned, 2, device, 5, 2, 3, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK_EQ(std::string(static_cast<char*>(pinned), 6), "abcdef");
+  OK(aclrtMemcpy(back.data(), 16, device, 16, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back, "ab---cd---efwxyz");
+  OK(aclrtMemsetD32(device, 16, 0x31303130, 4));
+  OK(aclrtMemcpy(back.data(), 16, device, 16, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back, "0101010101010101");
+
+  REFUSED(aclrtMemcpy2d(device, 1, source.data(), 4, 2, 3, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "pitches of 1 and 4");
+  REFUSED(aclrtMemcpy2d(device, 4096, source.data(), 4, 2, 3, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "destination");
+  REFUSED(aclrtMemcpy2d(device, SIZE_MAX, source.data(), 4, 2, 3, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "no size");
+  REFUSED(aclrtMemsetD32(device, 16, 0, 5), 107000, "16 bytes");
+  REFUSED(aclrtMemsetD32(device + 2, 8, 0, 1), 107000, "not aligned");
+  OK(aclrtFreeHostWithDevSync(pinned));
+  OK(aclrtFreeWithDevSync(device));
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(memory_with_a_cache_is_memory) {
+  start();
+  void* cached = nullptr;
+  OK(aclrtMallocCached(&cached, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  OK(aclrtMemFlush(cached, 64));
+  OK(aclrtMemInvalidate(cached, 64));
+  REFUSED(aclrtMemFlush(cached, 1 << 20), 107000, "memory");
+  OK(aclrtFree(cached));
+  REFUSED(aclrtMemInvalidate(cached, 64), 107000, "memory");
+  OK(aclrtMallocWithCfg(&cached, 64, ACL_MEM_MALLOC_HUGE_FIRST, nullptr));
+  int config = 0;
+  void* other = nullptr;
+  REFUSED(aclrtMallocWithCfg(&other, 64, ACL_MEM_MALLOC_HUGE_FIRST, reinterpret_cast<aclrtMallocConfig*>(&config)),
+          200006, "'cfg'");
+  OK(aclrtResetDeviceForce(0));
+  REFUSED(aclrtMemset(cached, 64, 0, 64), 107000, "memory");
 }

@@ -180,6 +180,30 @@ SCENARIO(a_wait_for_an_event_that_was_destroyed_without_a_record_is_refused_on_c
   OK(aclrtDestroyStream(stream));
 }
 
+SCENARIO(a_wait_for_an_event_ends_after_its_timeout) {
+  start();
+  const aclrtStream stream = new_stream();
+  aclrtEvent event = nullptr;
+  OK(aclrtCreateEvent(&event));
+  aclrtEventStatus status = ACL_EVENT_STATUS_RESERVED;
+  OK(aclrtQueryEvent(event, &status));
+  CHECK_EQ(status, ACL_EVENT_STATUS_COMPLETE);  // nothing is recorded
+  Gate gate;
+  gate.close_on(stream);
+  OK(aclrtRecordEvent(event, stream));
+  OK(aclrtQueryEvent(event, &status));
+  CHECK_EQ(status, ACL_EVENT_STATUS_NOT_READY);
+  REFUSED(aclrtSynchronizeEventWithTimeout(event, 20), 507047, "20 ms");
+  gate.open();
+  OK(aclrtSynchronizeEventWithTimeout(event, -1));
+  OK(aclrtQueryEvent(event, &status));
+  CHECK_EQ(status, ACL_EVENT_STATUS_COMPLETE);
+  REFUSED(aclrtCreateEvent(nullptr), 107000, "event");
+  REFUSED(aclrtQueryEvent(nullptr, &status), 107000, "event");
+  OK(aclrtDestroyEvent(event));
+  OK(aclrtDestroyStream(stream));
+}
+
 SCENARIO(a_handle_never_comes_to_mean_another_event) {
   start();
   const aclrtEvent event = new_event();

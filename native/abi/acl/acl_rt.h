@@ -26,9 +26,11 @@ aclError aclmdlSetDump(const char* dumpCfgPath);
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
 aclError aclrtDestroyContext(aclrtContext context);
 aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId);
+aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
 aclError aclrtDeviceGetBareTgid(int32_t* pid);
 aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid);
+aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t* status);
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
 aclError aclrtGetCurrentContext(aclrtContext* context);
 aclError aclrtGetDevice(int32_t* deviceId);
@@ -43,9 +45,11 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const l
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active);
 aclError aclrtGetRunMode(aclrtRunMode* runMode);
 const char* aclrtGetSocName(void);
+aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion);
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo* errorInfo);
 aclError aclrtResetDevice(int32_t deviceId);
+aclError aclrtResetDeviceForce(int32_t deviceId);
 aclError aclrtResetDeviceResLimit(int32_t deviceId);
 aclError aclrtSetCurrentContext(aclrtContext context);
 aclError aclrtSetDevice(int32_t deviceId);
@@ -58,7 +62,9 @@ aclError aclsysGetVersionStr(char* pkgName, char* versionStr);
 aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream);
 aclError aclrtFree(void* devPtr);
 aclError aclrtFreeHost(void* hostPtr);
+aclError aclrtFreeHostWithDevSync(void* hostPtr);
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
+aclError aclrtFreeWithDevSync(void* devPtr);
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize, size_t* retSize);
 aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum, size_t* outputNum);
@@ -71,11 +77,19 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags);
 aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num);
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
+aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 aclError aclrtMallocHost(void** hostPtr, size_t size);
 aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg);
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop, uint64_t flags);
 aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags);
+aclError aclrtMallocWithCfg(void** devPtr, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig* cfg);
+aclError aclrtMemFlush(void* devPtr, size_t size);
+aclError aclrtMemInvalidate(void* devPtr, size_t size);
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind);
+aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                       aclrtMemcpyKind kind);
+aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                            aclrtMemcpyKind kind, aclrtStream stream);
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream);
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
@@ -90,6 +104,8 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle);
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count);
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream);
+aclError aclrtMemsetD32(void* ptr, size_t memSize, uint32_t value, size_t N);
+aclError aclrtMemsetD32Async(void* ptr, size_t memSize, uint32_t value, size_t N, aclrtStream stream);
 aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid, size_t pidNum);
 aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize);
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes);
@@ -114,6 +130,7 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value);
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
+aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority);
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 aclError aclrtSynchronizeDevice(void);
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout);
@@ -125,6 +142,7 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
 aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream);
 
 // Events
+aclError aclrtCreateEvent(aclrtEvent* event);
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 aclError aclrtDestroyEvent(aclrtEvent event);
@@ -132,12 +150,14 @@ aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endE
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp);
 aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle);
 aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent* event);
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status);
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status);
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status);
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 aclError aclrtSynchronizeEvent(aclrtEvent event);
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 
 // Host callbacks
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream);

@@ -48,6 +48,10 @@ aclError aclrtResetDevice(int32_t deviceId) {
   return call("aclrtResetDevice", [&] { device_at(deviceId).release(); }, arg("deviceId", deviceId));
 }
 
+aclError aclrtResetDeviceForce(int32_t deviceId) {
+  return call("aclrtResetDeviceForce", [&] { device_at(deviceId).reset(); }, arg("deviceId", deviceId));
+}
+
 aclError aclrtGetDeviceCount(uint32_t* count) {
   return call("aclrtGetDeviceCount", [&] { out(count, "count") = static_cast<uint32_t>(device_count()); });
 }
@@ -118,6 +122,22 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
         require(flags == 0, ACL_ERROR_RT_PARAM_INVALID, "flags ", flags, " are reserved and must be 0");
       },
       arg("peerDeviceId", peerDeviceId));
+}
+
+// It stays possible: nothing but the answer of a program that checks for the failure would change.
+aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
+  return call("aclrtDeviceDisablePeerAccess", [&] { device_at(peerDeviceId); }, arg("peerDeviceId", peerDeviceId));
+}
+
+aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t* status) {
+  return call(
+      "aclrtDevicePeerAccessStatus",
+      [&] {
+        device_at(deviceId);
+        device_at(peerDeviceId);
+        out(status, "status") = 1;
+      },
+      arg("deviceId", deviceId), arg("peerDeviceId", peerDeviceId));
 }
 
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {

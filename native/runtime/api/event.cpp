@@ -1,6 +1,7 @@
 // native/runtime/api/event.cpp
 #include "runtime/streams/event.h"
 
+#include <chrono>
 #include <cmath>
 
 #include "acl/acl_rt.h"
@@ -60,7 +61,26 @@ double time_of(const Event& event, const char* which) {
   return completion->time();
 }
 
+void wait_for(const Event& event, Stream::Timeout timeout) {
+  event.require_not_captured("cannot wait for");
+  require(!event.external(), ACL_ERROR_RT_PARAM_INVALID, "the host cannot wait for an external event");
+  const auto completion = event.last();
+  if (completion == nullptr) return;
+  require(completion->wait(timeout), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "the event has not completed after ",
+          timeout.value_or(std::chrono::milliseconds(0)).count(), " ms");
+  order::note_seen(completion->moment());
+  const auto stream = completion->stream();
+  if (stream == nullptr) return;
+  if (auto failure = stream->take_failure()) report(std::move(*failure));
+}
+
 }  // namespace
+
+// Serves everything that an event without flags of its own can be used for.
+aclError aclrtCreateEvent(aclrtEvent* event) {
+  constexpr uint32_t kUses = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
+  return call("aclrtCreateEvent", [&] { create_event(event, kUses); });
+}
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
   return call("aclrtCreateEventWithFlag", [&] { create_event(event, flag); }, arg("flag", flag));
@@ -96,19 +116,26 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
+  return call("aclrtSynchronizeEvent", [&] { wait_for(*event_of(event), std::nullopt); }, arg("event", event));
+}
+
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   return call(
-      "aclrtSynchronizeEvent",
+      "aclrtSynchronizeEventWithTimeout",
       [&] {
         const auto target = event_of(event);
-        target->require_not_captured("cannot wait for");
-        require(!target->external(), ACL_ERROR_RT_PARAM_INVALID, "the host cannot wait for an external event");
-        const auto completion = target->last();
-        if (completion == nullptr) return;
-        completion->wait(std::nullopt);
-        order::note_seen(completion->moment());
-        const auto stream = completion->stream();
-        if (stream == nullptr) return;
-        if (auto failure = stream->take_failure()) report(std::move(*failure));
+        wait_for(*target, timeout < 0 ? Stream::Timeout() : std::chrono::milliseconds(timeout));
+      },
+      arg("event", event), arg("timeout", timeout));
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  return call(
+      "aclrtQueryEvent",
+      [&] {
+        const auto target = event_of(event);
+        target->require_not_captured("cannot query");
+        out(status, "status") = is_complete(*target) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
       },
       arg("event", event));
 }

@@ -2,7 +2,9 @@
 // Allocation, copies and fills.
 #include "runtime/memory/memory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "acl/acl_rt.h"
@@ -142,6 +144,32 @@ class FillTask final : public Task {
   const size_t count_;
 };
 
+template <class Body>
+TaskPtr make_work(const char* name, Body body, std::vector<MemoryRange> ranges) {
+  return std::make_unique<FunctionTask<Body>>(name, std::move(body), /*bookkeeping=*/false, std::move(ranges));
+}
+
+// Rows of `width` bytes; the next row begins a pitch behind the last one.
+struct GridCopy {
+  char* destination;
+  const char* source;
+  size_t destination_pitch;
+  size_t source_pitch;
+  size_t width;
+  size_t height;
+  std::shared_ptr<explore::Result> result;
+  MemoryRange written;
+  MemoryRange read;
+
+  void run() const {
+    for (size_t row = 0; row < height; ++row) {
+      char* const to = destination + row * destination_pitch;
+      std::memmove(to, source + row * source_pitch, width);
+      if (result != nullptr) result->note(to, width);
+    }
+  }
+};
+
 bool is_pageable(const void* address) {
   return !memory::is_device_address(address) && !host_memory::is_pinned(address);
 }
@@ -163,7 +191,40 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   return copy;
 }
 
-void note_host_copy(const char* function, const Copy& copy) {
+MemoryRange grid_range(MemoryRange range, size_t width, size_t height, size_t pitch) {
+  range.run = width;
+  range.repeats = {{height, pitch}};
+  return range;
+}
+
+GridCopy prepare_grid(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                      aclrtMemcpyKind kind) {
+  require_not_forked();
+  require(width > 0 && height > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot copy ", height, " rows of ", width, " bytes");
+  require(width <= dpitch && width <= spitch, ACL_ERROR_RT_PARAM_INVALID, "rows of ", width,
+          " bytes do not fit pitches of ", dpitch, " and ", spitch);
+  size_t destination_bytes = 0, source_bytes = 0;
+  require(!__builtin_mul_overflow(dpitch, height, &destination_bytes) &&
+              !__builtin_mul_overflow(spitch, height, &source_bytes),
+          ACL_ERROR_RT_PARAM_INVALID, height, " rows of ", std::max(dpitch, spitch), " bytes are no size");
+  destination_bytes -= dpitch - width;
+  source_bytes -= spitch - width;
+  const auto [destination_side, source_side] = sides_of(kind);
+  GridCopy copy;
+  copy.destination = reach(dst, destination_bytes, destination_side, "destination");
+  copy.source = reach(src, source_bytes, source_side, "source");
+  copy.destination_pitch = dpitch;
+  copy.source_pitch = spitch;
+  copy.width = width;
+  copy.height = height;
+  copy.result = explore::result_of_copy(memory::is_device_address(src), memory::is_device_address(dst));
+  copy.written = grid_range({dst, destination_bytes, /*read=*/false, /*written=*/true, "dst"}, width, height, dpitch);
+  copy.read = grid_range({src, source_bytes, /*read=*/true, /*written=*/false, "src"}, width, height, spitch);
+  return copy;
+}
+
+template <class AnyCopy>
+void note_host_copy(const char* function, const AnyCopy& copy) {
   order::note_host_access(function, copy.read);
   order::note_host_access(function, copy.written);
 }
@@ -200,6 +261,33 @@ char* prepare_fill(void* devPtr, size_t maxCount, size_t count) {
   return reach(devPtr, count, Side::kByAddress, "memory");
 }
 
+struct Fill32 {
+  char* target;
+  uint32_t value;
+  size_t count;
+
+  void run() const {
+    for (size_t i = 0; i < count; ++i) std::memcpy(target + i * sizeof value, &value, sizeof value);
+  }
+};
+
+Fill32 prepare_fill_32(void* ptr, size_t memSize, uint32_t value, size_t count) {
+  require(count <= memSize / sizeof value, ACL_ERROR_RT_PARAM_INVALID, "the memory has ", memSize, " bytes, but ",
+          count, " numbers of 4 bytes are to be set");
+  require(reinterpret_cast<uintptr_t>(ptr) % sizeof value == 0, ACL_ERROR_RT_PARAM_INVALID, "address ", ptr,
+          " is not aligned to 4 bytes");
+  return {reach(ptr, count * sizeof value, Side::kByAddress, "memory"), value, count};
+}
+
+void release(void* devPtr) {
+  require_not_forked();
+  if (memory::is_device_address(devPtr)) wait_for_users_on(memory::device_of(devPtr));
+  memory::release(devPtr);
+}
+
+// The processor's caches and the device's memory are the same here.
+void require_reachable(void* devPtr, size_t size) { reach(devPtr, size, Side::kDevice, "memory"); }
+
 }  // namespace
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
@@ -210,15 +298,50 @@ aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy pol
   return call("aclrtMallocAlign32", [&] { allocate(devPtr, size); }, arg("size", size), arg("policy", policy));
 }
 
-aclError aclrtFree(void* devPtr) {
+aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return call("aclrtMallocCached", [&] { allocate(devPtr, size); }, arg("size", size), arg("policy", policy));
+}
+
+aclError aclrtMallocWithCfg(void** devPtr, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig* cfg) {
   return call(
-      "aclrtFree",
+      "aclrtMallocWithCfg",
       [&] {
-        require_not_forked();
-        if (memory::is_device_address(devPtr)) wait_for_users_on(memory::device_of(devPtr));
-        memory::release(devPtr);
+        require(cfg == nullptr, ACL_ERROR_FEATURE_UNSUPPORTED, "parameter 'cfg' is given; allowed: null");
+        allocate(devPtr, size);
+      },
+      arg("size", size), arg("policy", policy));
+}
+
+aclError aclrtMemFlush(void* devPtr, size_t size) {
+  return call("aclrtMemFlush", [&] { require_reachable(devPtr, size); }, arg("devPtr", devPtr), arg("size", size));
+}
+
+aclError aclrtMemInvalidate(void* devPtr, size_t size) {
+  return call("aclrtMemInvalidate", [&] { require_reachable(devPtr, size); }, arg("devPtr", devPtr), arg("size", size));
+}
+
+aclError aclrtFree(void* devPtr) {
+  return call("aclrtFree", [&] { release(devPtr); }, arg("devPtr", devPtr));
+}
+
+aclError aclrtFreeWithDevSync(void* devPtr) {
+  return call(
+      "aclrtFreeWithDevSync",
+      [&] {
+        synchronize_device(current_device().id(), std::nullopt);
+        release(devPtr);
       },
       arg("devPtr", devPtr));
+}
+
+aclError aclrtFreeHostWithDevSync(void* hostPtr) {
+  return call(
+      "aclrtFreeHostWithDevSync",
+      [&] {
+        synchronize_device(current_device().id(), std::nullopt);
+        host_memory::release(hostPtr);
+      },
+      arg("hostPtr", hostPtr));
 }
 
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
@@ -318,6 +441,34 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, a
       arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
 
+aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                       aclrtMemcpyKind kind) {
+  return call(
+      "aclrtMemcpy2d",
+      [&] {
+        const GridCopy copy = prepare_grid(dst, dpitch, src, spitch, width, height, kind);
+        require_no_capture_here(kSynchronous);
+        if (const auto failure = take_unread_failure()) throw Error(failure->code, failure->text);
+        note_host_copy("aclrtMemcpy2d", copy);
+        copy.run();
+      },
+      arg("dst", dst), arg("src", src), arg("width", width), arg("height", height), arg("kind", kind));
+}
+
+aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                            aclrtMemcpyKind kind, aclrtStream stream) {
+  return call_on_stream(
+      "aclrtMemcpy2dAsync", stream,
+      [&] {
+        const GridCopy copy = prepare_grid(dst, dpitch, src, spitch, width, height, kind);
+        const auto target = stream_of(stream);
+        require_asynchronous(dst, src, *target);
+        target->submit(make_work("aclrtMemcpy2dAsync", [copy] { copy.run(); }, {copy.written, copy.read}));
+        if (is_pageable(src)) target->wait(std::nullopt);  // which the caller may reuse when the call returns
+      },
+      arg("dst", dst), arg("src", src), arg("width", width), arg("height", height), arg("kind", kind));
+}
+
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   return call_on_stream(
@@ -398,6 +549,29 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
         stream_of(stream)->submit(std::make_unique<FillTask>(devPtr, target, value, count));
       },
       arg("devPtr", devPtr), arg("value", value), arg("count", count));
+}
+
+aclError aclrtMemsetD32(void* ptr, size_t memSize, uint32_t value, size_t N) {
+  return call(
+      "aclrtMemsetD32",
+      [&] {
+        const Fill32 fill = prepare_fill_32(ptr, memSize, value, N);
+        require_no_capture_here(kSynchronous);
+        order::note_host_access("aclrtMemsetD32", {ptr, N * sizeof value, /*read=*/false, /*written=*/true, "ptr"});
+        fill.run();
+      },
+      arg("ptr", ptr), arg("value", value), arg("N", N));
+}
+
+aclError aclrtMemsetD32Async(void* ptr, size_t memSize, uint32_t value, size_t N, aclrtStream stream) {
+  return call_on_stream(
+      "aclrtMemsetD32Async", stream,
+      [&] {
+        const Fill32 fill = prepare_fill_32(ptr, memSize, value, N);
+        stream_of(stream)->submit(make_work("aclrtMemsetD32Async", [fill] { fill.run(); },
+                                            {{ptr, N * sizeof value, /*read=*/false, /*written=*/true, "ptr"}}));
+      },
+      arg("ptr", ptr), arg("value", value), arg("N", N));
 }
 
 aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream) {

@@ -175,6 +175,12 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
   return call("aclrtStreamGetId", [&] { out(streamId, "streamId") = stream_of(stream)->id(); }, arg("stream", stream));
 }
 
+aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority) {
+  return call(
+      "aclrtStreamGetPriority", [&] { out(priority, "priority") = stream_of(stream)->priority(); },
+      arg("stream", stream));
+}
+
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return call(
       "aclrtSetStreamFailureMode", [&] { stream_of(stream)->set_failure_mode(failure_mode_of(mode)); },

@@ -137,6 +137,17 @@ aclError aclrtGetLastError(aclrtLastErrLevel) { return last_error(true); }
 
 aclError aclrtPeekAtLastError(aclrtLastErrLevel) { return last_error(false); }
 
+aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
+  return call("aclrtGetVersion", [&] {
+    int32_t& major = out(majorVersion, "majorVersion");
+    int32_t& minor = out(minorVersion, "minorVersion");
+    int32_t& patch = out(patchVersion, "patchVersion");
+    major = ACL_MAJOR_VERSION;
+    minor = ACL_MINOR_VERSION;
+    patch = ACL_PATCH_VERSION;
+  });
+}
+
 const char* aclrtGetSocName() {
   try {
     return settings().soc.c_str();
