@@ -8,6 +8,7 @@ import socket
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,12 @@ def test_neighbours_on_the_same_page_are_left_alone() -> None:
     assert float(ring.sum()) == 110
 
 
+def bytes_of(tensor: torch.Tensor) -> memoryview:
+    """Return the memory of a tensor."""
+    buffer: Any = tensor.numpy()  # one to Python's type checkers from 3.12 on
+    return memoryview(buffer).cast("B")
+
+
 def send(buffer: memoryview) -> None:
     """Send the buffer to a socket of this process, which takes it."""
     left, right = socket.socketpair()
@@ -147,7 +154,7 @@ SYSTEM_CALLS = {"send": send, "recv": receive, "write": write, "read": read, "wr
 def test_a_system_call_that_is_given_the_buffer_of_a_copy_is_found(function: str) -> None:
     host = pinned(1000)
     host.copy_(torch.ones(1000, device="npu"), non_blocking=True)
-    SYSTEM_CALLS[function](memoryview(host.numpy()).cast("B"))
+    SYSTEM_CALLS[function](bytes_of(host))
     finding = only_finding()
     assert finding.earlier.function in COPIES
     assert (finding.later.function, finding.later.stream) == (function, None)
@@ -160,7 +167,7 @@ def test_a_system_call_that_is_given_the_buffer_of_a_copy_is_found(function: str
 def test_a_system_call_that_reads_what_a_copy_reads_is_left_alone(function: str) -> None:
     host = pinned(1000)
     host.to("npu", non_blocking=True)
-    SYSTEM_CALLS[function](memoryview(host.numpy()).cast("B"))
+    SYSTEM_CALLS[function](bytes_of(host))
     assert take_after_waiting() == []
 
 
@@ -169,8 +176,8 @@ def test_a_system_call_that_reads_what_a_copy_reads_is_left_alone(function: str)
 def test_system_calls_beside_the_copy_on_its_page_are_left_alone(function: str) -> None:
     ring = torch.full((8, 10), 2.0).pin_memory()
     ring[3].copy_(torch.ones(10, device="npu"), non_blocking=True)
-    SYSTEM_CALLS[function](memoryview(ring[4:].numpy()).cast("B"))
-    SYSTEM_CALLS[function](memoryview(ring[:3].numpy()).cast("B"))
+    SYSTEM_CALLS[function](bytes_of(ring[4:]))
+    SYSTEM_CALLS[function](bytes_of(ring[:3]))
     assert take_after_waiting() == []
     assert float(ring[3].sum()) == 10
     assert float(ring[4].sum()) == (0 if function in {"recv", "read"} else 20)
@@ -180,7 +187,7 @@ def test_system_calls_beside_the_copy_on_its_page_are_left_alone(function: str) 
 def test_the_watch_goes_on_behind_a_system_call() -> None:
     ring = torch.zeros(8, 10).pin_memory()
     ring[3].copy_(torch.ones(10, device="npu"), non_blocking=True)
-    write(memoryview(ring[4:].numpy()).cast("B"))
+    write(bytes_of(ring[4:]))
     float(ring[3].sum())
     assert only_finding().later.function == "a load"
 
