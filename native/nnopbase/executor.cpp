@@ -81,7 +81,17 @@ void Untaken::add(FailedExecutor* executor) {
   delete oldest;
 }
 
-aclOpExecutor& given(aclOpExecutor* executor) { return out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR); }
+void require_usable(const aclOpExecutor& executor) {
+  require(executor.is_usable(), ACLNN_ERR_PARAM_INVALID,
+          "the executor was used or destroyed before; one that serves several calls of phase 2 needs "
+          "aclSetAclOpExecutorRepeatable first");
+}
+
+aclOpExecutor& given(aclOpExecutor* executor) {
+  aclOpExecutor& result = out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
+  require_usable(result);
+  return result;
+}
 
 aclTensor& tensor_at(aclOpExecutor& executor, size_t position, size_t within) {
   require(executor.repeatable, ACLNN_ERR_PARAM_INVALID, executor.name(),
@@ -158,7 +168,9 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
       function, stream,
       [&] {
         if (executor == nullptr) reject_null();
+        require_usable(*executor);
         std::unique_ptr<aclOpExecutor> owned(executor->repeatable ? nullptr : executor);
+        if (owned != nullptr) owned->take();
         const auto target = stream_of(stream);
         try {
           require_runnable(*executor, workspace, workspace_size, *target);

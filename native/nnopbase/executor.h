@@ -2,6 +2,7 @@
 // The executor that phase 1 of an aclnn function makes and phase 2 runs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,13 @@
 // An executor owns copies of all arguments, because callers destroy theirs as soon as phase 2 has returned, before the
 // task has run. It is itself the task that phase 2 enqueues.
 struct OPWRIGHT_API aclOpExecutor : public opwright::Task {
+  ~aclOpExecutor() override { state_ = State::kGone; }
+
+  // False for one that phase 2 has taken or that was destroyed, as long as nothing else has its memory: a best effort,
+  // for programs that use an executor twice.
+  bool is_usable() const noexcept { return state_ == State::kUsable; }
+  void take() noexcept { state_ = State::kTaken; }
+
   // A second executor with the same arguments; phase 2 enqueues it when the first one is repeatable.
   virtual std::unique_ptr<aclOpExecutor> clone() const = 0;
   // The copied tensor descriptors in the order of the parameters; a list appears as its own vector.
@@ -32,6 +40,11 @@ struct OPWRIGHT_API aclOpExecutor : public opwright::Task {
   // Makes the task that the stream gets where phase 2 refuses the executor, for the reason given. Empty for operators
   // that nobody waits for.
   std::function<opwright::TaskPtr(const std::string& reason)> make_substitute;
+
+ private:
+  enum class State : uint32_t { kUsable = 0x45786563, kTaken = 0x54616B65, kGone = 0x476F6E65 };
+  // Volatile: it is read when the object may be gone, so that the last value has to be in memory.
+  volatile State state_ = State::kUsable;
 };
 
 namespace opwright {

@@ -43,12 +43,12 @@ class OPWRIGHT_API RunScope {
 OPWRIGHT_API void begin_operands() noexcept;
 OPWRIGHT_API int caller_threads() noexcept;
 
-// Runs `attempt(opening)`; if ATen has no kernel for a half-precision dtype, runs it again in float32. Turns ATen's
-// exceptions into Error, except for the request for memory that ends a dry run.
+// Runs `attempt(opening)`; if ATen has no kernel for half precision or unsigned integers, runs it again in wider
+// dtypes. Turns ATen's exceptions into Error, except for the request for memory that ends a dry run.
 OPWRIGHT_API void run_attempts(Attempt attempt, void* self, Operands operands);
 
 // For bodies that do more than to fill their outputs, before they begin with it: a dry run ends here, and a body that
-// lacks a kernel later is not run again in float32.
+// lacks a kernel later is not run again in wider dtypes.
 OPWRIGHT_API void begin_effects();
 
 }  // namespace opwright::opapi

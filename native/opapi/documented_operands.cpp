@@ -1,6 +1,8 @@
 // native/opapi/documented_operands.cpp
 #include "opapi/documented_operands.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -59,18 +61,45 @@ constexpr Row kRows[] = {
 #include "operands.inc"
 };
 
+// Of functions that torch_npu calls.
+constexpr Row kProgramRows[] = {
+#include "program_operands.inc"
+};
+
 struct ByFunction {
   constexpr bool operator()(const Row& row, std::string_view function) const { return row.function < function; }
   constexpr bool operator()(std::string_view function, const Row& row) const { return function < row.function; }
 };
 
-constexpr bool is_sorted() {
-  for (size_t i = 1; i < std::size(kRows); ++i) {
-    if (kRows[i].function < kRows[i - 1].function) return false;
+template <size_t N>
+constexpr bool is_sorted(const Row (&rows)[N]) {
+  for (size_t i = 1; i < N; ++i) {
+    if (rows[i].function < rows[i - 1].function) return false;
   }
   return true;
 }
-static_assert(is_sorted(), "operands.tsv has its functions in alphabetical order");
+static_assert(is_sorted(kRows) && is_sorted(kProgramRows), "the tables have their functions in alphabetical order");
+
+using Rows = std::pair<const Row*, const Row*>;
+
+template <size_t N>
+Rows rows_in(const Row (&rows)[N], std::string_view function) {
+  return std::equal_range(std::begin(rows), std::end(rows), function, ByFunction());
+}
+
+// A program may load torch_npu at any time.
+bool is_beneath_torch_npu() {
+  void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) dlclose(library);
+  return library != nullptr;
+}
+
+Rows rows_of(std::string_view function) {
+  const Rows rows = rows_in(kRows, function);
+  if (rows.first != rows.second) return rows;
+  const Rows of_programs = rows_in(kProgramRows, function);
+  return of_programs.first != of_programs.second && is_beneath_torch_npu() ? rows : of_programs;
+}
 
 std::string names_of(Dtypes dtypes) {
   std::string result;
@@ -179,11 +208,12 @@ void require_forms(const Row& row, const aclTensor& tensor, Names& names) {
 }  // namespace
 
 bool is_documented(std::string_view function) noexcept {
-  return std::binary_search(std::begin(kRows), std::end(kRows), function, ByFunction());
+  const Rows rows = rows_of(function);
+  return rows.first != rows.second;
 }
 
 void require_documented(std::string_view function, const std::vector<NamedTensors>& operands) {
-  const auto [begin, end] = std::equal_range(std::begin(kRows), std::end(kRows), function, ByFunction());
+  const auto [begin, end] = rows_of(function);
   Names names;
   for (const Row* row = begin; row != end; ++row) {
     const NamedTensors* const operand = find(operands, row->operand);

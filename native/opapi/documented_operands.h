@@ -1,6 +1,7 @@
 // native/opapi/documented_operands.h
-// Dtypes, numbers of dimensions and equal shapes that CANN's pages give for operands (operands.tsv). Phase 1 compares
-// them for functions that C++ programs call and torch_npu does not: what torch_npu passes, its own checks have seen.
+// Dtypes, numbers of dimensions and equal shapes that CANN's pages give for operands. Phase 1 compares them for
+// functions that torch_npu does not call (operands.tsv), and for the others in programs without torch_npu
+// (program_operands.tsv): what torch_npu passes, its own checks have seen, and pages forbid some of it.
 #pragma once
 
 #include <string_view>
@@ -19,7 +20,7 @@ struct NamedTensors {
 // Throws Error if an operand is none of those that the function's page allows.
 void require_documented(std::string_view function, const std::vector<NamedTensors>& operands);
 
-// True if the table has rows of this function.
+// True if this process compares the operands of this function.
 bool is_documented(std::string_view function) noexcept;
 
 }  // namespace opwright::opapi

@@ -26,7 +26,7 @@ enum class Operands { kMemory, kNoMemory, kEmpty };
 
 // How tensors are opened in this attempt.
 struct Opening {
-  // Compute half-precision arguments in float32: the second attempt, when ATen has no kernel for the dtype.
+  // Compute in wider dtypes: the second attempt, when ATen has no kernel for the operands' own.
   bool widen = false;
   Operands operands = Operands::kMemory;
 };
@@ -51,6 +51,13 @@ struct StoredTensor {
 };
 
 inline bool is_half(at::ScalarType dtype) { return dtype == at::kHalf || dtype == at::kBFloat16; }
+
+// The dtype in which every operator has a kernel that gives the same numbers: float32 for half precision, int64 for
+// unsigned integers that fit.
+inline at::ScalarType widened(at::ScalarType dtype) {
+  if (is_half(dtype)) return at::kFloat;
+  return dtype == at::kUInt16 || dtype == at::kUInt32 ? at::kLong : dtype;
+}
 
 // A tensor as the body sees it, and the device memory behind it when that is another tensor (widened, or int32
 // indices).
@@ -96,7 +103,7 @@ struct TensorKind {
     const at::ScalarType dtype = scalar_type(stored.desc->dtype);
     // ATen wants int64 indices; aclnn allows int32 as well.
     const bool index = kIndex && dtype == at::kInt;
-    const at::ScalarType as = index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype;
+    const at::ScalarType as = index ? at::kLong : opening.widen ? widened(dtype) : dtype;
     if (opening.operands != Operands::kMemory) return {stand_in(*stored.desc, as, kRole, opening.operands), {}};
     return open_tensor(stored, as);
   }
@@ -271,11 +278,21 @@ struct Plain : ValueKind<T, T, T> {
 };
 using Int = Plain<int64_t>;
 using Int32 = Plain<int32_t>;
-using Int8 = Plain<int8_t>;  // cubeMathType: hints for the matrix unit, without meaning on a CPU
+using Int8 = Plain<int8_t>;
 using UInt64 = Plain<uint64_t>;
 using Double = Plain<double>;
 using Float = Plain<float>;
 using Bool = Plain<bool>;
+
+// cubeMathType, by which dtype the matrix unit computes: without effect on a CPU, where it is the operands' own.
+struct MathType : Plain<int8_t> {
+  static int8_t keep(int8_t value, const char* name) {
+    // CANN's own functions pass -1 to one another.
+    require(value >= -1 && value <= 4, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", int{value},
+            "; allowed: 0 to 4");
+    return value;
+  }
+};
 
 // aclDataType or a 32-bit code in a wider parameter (callers pass 32 bits): at::ScalarType.
 template <class T>
@@ -431,7 +448,7 @@ struct Group : Text {};
 // clang-format off: one name after the other.
 #define OPWRIGHT_EACH_KIND(DO) \
   DO(In) DO(Index) DO(Out) DO(OutIndex) DO(Ref) DO(OptOut) DO(OptIn) DO(OptIndex) DO(DynamicOut) \
-  DO(TensorList) DO(OptTensorList) DO(IndexList) DO(OutList) DO(RefList) DO(OptRefList) DO(Int) DO(Int32) DO(Int8) \
+  DO(TensorList) DO(OptTensorList) DO(IndexList) DO(OutList) DO(RefList) DO(OptRefList) DO(Int) DO(Int32) DO(Int8) DO(MathType) \
   DO(UInt64) DO(Double) DO(Float) DO(Bool) DO(Dtype) DO(DtypeInt) DO(Scalar) DO(Operand) DO(OptScalar) \
   DO(ScalarList) DO(Ints) DO(Floats) DO(Bools) DO(BoolsOrNone) DO(OptInts) DO(Text) DO(Group)
 // clang-format on

@@ -92,10 +92,12 @@ int caller_threads() noexcept {
 
 namespace {
 
-bool lacks_half_kernel(const c10::Error& error) {
+// Whether ATen has none for a dtype that the second attempt widens.
+bool lacks_kernel(const c10::Error& error) {
   const std::string message = error.what_without_backtrace();
-  return message.find("not implemented for") != std::string::npos &&
-         (message.find("Half") != std::string::npos || message.find("BFloat16") != std::string::npos);
+  const auto has = [&](const char* text) { return message.find(text) != std::string::npos; };
+  if (has("Promotion for uint16, uint32, uint64 types is not supported")) return true;
+  return has("not implemented for") && (has("Half") || has("BFloat16") || has("UInt16") || has("UInt32"));
 }
 
 [[noreturn]] void translate(const c10::Error& error) {
@@ -121,7 +123,7 @@ void run_attempts(Attempt attempt, void* self, Operands operands) {
       return;
     } catch (const c10::Error& error) {
       if (is_request_for_memory(error)) throw;
-      if (widen || has_effects || !lacks_half_kernel(error)) translate(error);
+      if (widen || has_effects || !lacks_kernel(error)) translate(error);
     } catch (const Error&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -34,7 +34,7 @@ C_TYPES = {
     "floats": "Floats",
     "int64": "Int DtypeInt DtypeCode",
     "int32": "Int32",
-    "int8": "Int8",
+    "int8": "Int8 MathType",
     "uint64": "UInt64",
     "uint32": "UInt32",
     "bool": "Bool",

@@ -360,3 +360,97 @@ def test_a_half_number_of_the_host(tmp_path: Path) -> None:
         ["./main"], cwd=tmp_path, check=True, timeout=LIMIT, capture_output=True, text=True
     )
     assert done.stdout == "3c00 7bff 7c00 e800 6802 0001 0000 2e66 7e00\n"
+
+
+WRONG_CALLS = """\
+#include <cstdio>
+#include <vector>
+#include "acl/acl.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_topk.h"
+
+namespace {
+
+aclTensor* make_tensor(std::vector<int64_t> shape, aclDataType dtype) {
+  void* memory = nullptr;
+  aclrtMalloc(&memory, 256, ACL_MEM_MALLOC_HUGE_FIRST);
+  return aclCreateTensor(shape.data(), shape.size(), dtype, nullptr, 0, ACL_FORMAT_ND, shape.data(),
+                         shape.size(), memory);
+}
+
+void print(int code) { std::printf("%d %s\\n", code, code == 0 ? "" : aclGetRecentErrMsg()); }
+
+}  // namespace
+
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream = nullptr;
+  aclrtCreateStream(&stream);
+  float one = 1;
+  const aclScalar* alpha = aclCreateScalar(&one, ACL_FLOAT);
+  const aclTensor *row = make_tensor({2}, ACL_FLOAT), *square = make_tensor({2, 2}, ACL_FLOAT);
+  const aclTensor* shorts = make_tensor({2}, ACL_UINT16);
+  const aclTensor* flags = make_tensor({2}, ACL_BOOL);
+  aclTensor *row_out = make_tensor({2}, ACL_FLOAT), *square_out = make_tensor({2, 2}, ACL_FLOAT);
+  aclTensor *flag = make_tensor({1}, ACL_BOOL), *index = make_tensor({1}, ACL_INT64);
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  print(aclnnAddGetWorkspaceSize(shorts, row, alpha, row_out, &size, &executor));
+  print(aclnnTopkGetWorkspaceSize(flags, 1, 0, true, true, flag, index, &size, &executor));
+  print(aclnnMatmulGetWorkspaceSize(square, square, square_out, 5, &size, &executor));
+  print(aclnnMatmulGetWorkspaceSize(square, square, square_out, 1, &size, &executor));
+  print(aclnnMatmul(nullptr, 0, executor, stream));
+  print(aclrtSynchronizeStream(stream));
+
+  aclOpExecutor* repeated = nullptr;
+  print(aclnnAddGetWorkspaceSize(row, row, alpha, row_out, &size, &repeated));
+  print(aclSetAclOpExecutorRepeatable(repeated));
+  print(aclnnAdd(nullptr, 0, repeated, stream));
+  print(aclnnAdd(nullptr, 0, repeated, stream));
+  print(aclDestroyAclOpExecutor(repeated));
+  print(aclDestroyAclOpExecutor(repeated));
+  print(aclnnAdd(nullptr, 0, repeated, stream));
+
+  aclOpExecutor* once = nullptr;
+  print(aclnnAddGetWorkspaceSize(row, row, alpha, row_out, &size, &once));
+  print(aclnnAdd(nullptr, 0, once, stream));
+  print(aclnnAdd(nullptr, 0, once, stream));
+  return aclFinalize();
+}
+"""
+
+USED = (
+    "161002 {}: the executor was used or destroyed before; one that serves several calls of "
+    "phase 2 needs aclSetAclOpExecutorRepeatable first"
+)
+ANSWERS = [
+    "161002 aclnnAddGetWorkspaceSize: parameter 'self' is uint16; allowed: float32, float16, ",
+    "161002 aclnnTopkGetWorkspaceSize: parameter 'self' is bool; allowed: float32, float16, int8, ",
+    "161002 aclnnMatmulGetWorkspaceSize: parameter 'cubeMathType' is 5; allowed: 0 to 4",
+    *["0 "] * 8,
+    USED.format("aclDestroyAclOpExecutor"),
+    USED.format("aclnnAdd"),
+    *["0 "] * 2,
+    USED.format("aclnnAdd"),
+]
+
+
+def test_wrong_calls_are_refused_as_pages_say(tmp_path: Path) -> None:
+    """And a program that uses an executor twice goes on."""
+    libraries = [*links(by_path=False), "-lopapi_nn", f"-Wl,-rpath,{TOOLKIT.libraries}"]
+    compile_cpp(tmp_path, WRONG_CALLS, *libraries, "-o", "main")
+    printed = subprocess.run(
+        ["./main"],
+        cwd=tmp_path,
+        env=CLEAN,
+        check=True,
+        timeout=LIMIT,
+        capture_output=True,
+        text=True,
+    ).stdout
+    lines = printed.splitlines()
+    assert len(lines) == len(ANSWERS)
+    for line, answer in zip(lines, ANSWERS, strict=True):
+        assert line.startswith(answer)

@@ -1,4 +1,7 @@
-"""Phase 1 refuses operands that the function's page does not allow: native/opapi/operands.tsv."""
+"""Phase 1 refuses operands that the function's page does not allow.
+
+The tables are native/opapi/operands.tsv and program_operands.tsv.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import torch
 from opwright.aclnn.known import find_known_parameters
 from opwright.aclnn.signature import CType
 from opwright.coverage.needed import needs
-from tests.twin.aclnn_calls import AclnnError, call
+from tests.twin.aclnn_calls import AclnnError, Scalar, call
 from tests.twin.on_twin import ROOT
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ INVALID = 161002
 YES, NO = True, False
 
 
+OPERANDS, PROGRAM_OPERANDS = "operands.tsv", "program_operands.tsv"
+
+
 @dataclass(frozen=True)
 class Row:
     function: str
@@ -31,8 +37,8 @@ class Row:
     shape: str
 
 
-def rows() -> list[Row]:
-    lines = (ROOT / "native" / "opapi" / "operands.tsv").read_text(encoding="utf-8").splitlines()
+def rows(table: str) -> list[Row]:
+    lines = (ROOT / "native" / "opapi" / table).read_text(encoding="utf-8").splitlines()
     made = []
     for line in lines[1:]:
         function, operands, dtypes, _, shape = line.split("\t")
@@ -40,10 +46,11 @@ def rows() -> list[Row]:
     return made
 
 
-def test_rows_name_operands_that_the_functions_have() -> None:
+@pytest.mark.parametrize("table", [OPERANDS, PROGRAM_OPERANDS])
+def test_rows_name_operands_that_the_functions_have(table: str) -> None:
     """A name that no parameter has would be a check that never happens."""
     unknown = []
-    for row in rows():
+    for row in rows(table):
         parameters = find_known_parameters(row.function)
         assert parameters is not None, row.function
         tensors = {each.name for each in parameters if each.ctype in TENSORS}
@@ -53,17 +60,19 @@ def test_rows_name_operands_that_the_functions_have() -> None:
     assert unknown == []
 
 
-def test_an_operand_stands_in_one_row_of_its_function() -> None:
-    named = [(row.function, name) for row in rows() for name in row.operands]
+@pytest.mark.parametrize("table", [OPERANDS, PROGRAM_OPERANDS])
+def test_an_operand_stands_in_one_row_of_its_function(table: str) -> None:
+    named = [(row.function, name) for row in rows(table) for name in row.operands]
     assert len(named) == len(set(named)) > 1000
-    assert all(first.function <= second.function for first, second in pairwise(rows()))
+    assert all(first.function <= second.function for first, second in pairwise(rows(table)))
 
 
-def test_no_row_is_about_a_function_that_torch_npu_calls() -> None:
+def test_functions_that_torch_npu_calls_have_a_table_of_their_own() -> None:
     """Its own checks have seen what it passes, and pages forbid some of it."""
     called = {need.name for need in needs()}
     assert "aclnnAdd" in called
-    assert called.isdisjoint(row.function for row in rows())
+    assert called.isdisjoint(row.function for row in rows(OPERANDS))
+    assert called.issuperset(row.function for row in rows(PROGRAM_OPERANDS))
 
 
 def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -160,6 +169,13 @@ def test_other_operands_are_refused_at_the_call(
     ) as caught:
         call(function, *arguments())
     assert caught.value.code == INVALID
+
+
+def test_what_torch_npu_passes_is_not_compared_with_pages() -> None:
+    """The page of aclnnAddcmul has no int16; tests/twin/test_aclnn_headers.py has programs."""
+    two, out = (torch.full((3,), value, dtype=torch.int16).to("npu") for value in (2, 0))
+    call("aclnnAddcmul", two, two, two, Scalar(1), out)
+    assert out.tolist() == [6, 6, 6]
 
 
 def test_a_tensor_without_dimensions_stands_for_one_of_one_element() -> None:

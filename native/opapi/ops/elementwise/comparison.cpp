@@ -16,6 +16,11 @@ void is_finite(at::Tensor& out, const at::Tensor& self) {
   }
 }
 
+// ATen does not look for booleans among others.
+at::Tensor comparable(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kBool ? tensor.to(at::kByte) : tensor;
+}
+
 // 0 if all elements are equal.
 void compare_precision(at::Tensor& out, const at::Tensor& golden, const at::Tensor& real) {
   require(golden.sizes() == real.sizes() && golden.scalar_type() == real.scalar_type(), ACLNN_ERR_PARAM_INVALID,
@@ -52,9 +57,9 @@ ACLNN(IsNegInf, (In, self)(Out, out), at::isneginf_out(out, self))
 ACLNN(IsPosInf, (In, self)(Out, out), at::isposinf_out(out, self))
 // ATen's out= form of isin resizes an output without dims on its way, with a warning.
 ACLNN(IsInScalarTensor, (Scalar, element)(In, testElements)(Bool, assumeUnique)(Bool, invert)(Out, out),
-      assign(out, at::isin(element, testElements, assumeUnique, invert)))
+      assign(out, at::isin(element, comparable(testElements), assumeUnique, invert)))
 ACLNN(IsInTensorScalar, (In, element)(Scalar, testElement)(Bool, assumeUnique)(Bool, invert)(Out, out),
-      at::isin_out(out, element, testElement, assumeUnique, invert))
+      at::isin_out(out, comparable(element), testElement, assumeUnique, invert))
 
 #undef COMPARISON
 ACLNN(PrecisionCompare, (In, golden)(In, realdata)(Out, out), compare_precision(out, golden, realdata))

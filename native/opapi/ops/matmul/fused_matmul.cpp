@@ -42,5 +42,5 @@ void fused_matmul(const at::Tensor& left, const at::Tensor& right, const Optiona
 
 }  // namespace
 
-ACLNN(FusedMatmul, (In, x1)(In, x2)(OptIn, bias)(OptIn, x3)(Text, fusedOpType)(Int8, cubeMathType)(Out, y),
+ACLNN(FusedMatmul, (In, x1)(In, x2)(OptIn, bias)(OptIn, x3)(Text, fusedOpType)(MathType, cubeMathType)(Out, y),
       fused_matmul(x1, x2, bias, x3, fusedOpType, y))

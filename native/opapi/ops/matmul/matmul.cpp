@@ -124,7 +124,7 @@ at::Tensor transposed_if(int64_t wanted, const at::Tensor& matrix) { return want
 }  // namespace
 
 #define PRODUCT(NAME, SECOND) \
-  ACLNN(NAME, (In, self)(In, SECOND)(Out, out)(Int8, cubeMathType), multiply(out, self, SECOND))
+  ACLNN(NAME, (In, self)(In, SECOND)(Out, out)(MathType, cubeMathType), multiply(out, self, SECOND))
 PRODUCT(Mm, mat2)
 PRODUCT(Matmul, mat2)
 PRODUCT(MatmulWeightNz, mat2)
@@ -132,35 +132,36 @@ PRODUCT(BatchMatMul, mat2)
 PRODUCT(BatchMatMulWeightNz, mat2)
 PRODUCT(Mv, vec)
 
-#define PERMUTED_PRODUCT(NAME)                                                                                    \
-  ACLNN(NAME,                                                                                                     \
-        (In, x1)(In, x2)(OptIn, bias)(OptIn, scale)(Ints, permX1)(Ints, permX2)(Ints, permY)(Int8, cubeMathType)( \
-            Int32, batchSplitFactor)(Out, out),                                                                   \
+#define PERMUTED_PRODUCT(NAME)                                                                                        \
+  ACLNN(NAME,                                                                                                         \
+        (In, x1)(In, x2)(OptIn, bias)(OptIn, scale)(Ints, permX1)(Ints, permX2)(Ints, permY)(MathType, cubeMathType)( \
+            Int32, batchSplitFactor)(Out, out),                                                                       \
         multiply_permuted(out, x1, x2, bias, scale, {permX1, permX2, permY}, batchSplitFactor))
 PERMUTED_PRODUCT(TransposeBatchMatMul)
 PERMUTED_PRODUCT(TransposeBatchMatMulWeightNz)
 
 ACLNN(Dot, (In, self)(In, tensor)(Out, out), dot(self, tensor, out))
 
-#define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                          \
-  ACLNN(NAME, (In, self)(In, FIRST)(In, SECOND)(Scalar, beta)(Scalar, alpha)(Out, out)(Int8, cubeMathType), \
+#define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                              \
+  ACLNN(NAME, (In, self)(In, FIRST)(In, SECOND)(Scalar, beta)(Scalar, alpha)(Out, out)(MathType, cubeMathType), \
         add_product(at::FUNCTION##_out, out, self, FIRST, SECOND, beta, alpha))
 ADD_PRODUCT(Addmm, addmm, mat1, mat2)
 ADD_PRODUCT(AddmmWeightNz, addmm, mat1, mat2)
 ADD_PRODUCT(Addbmm, addbmm, batch1, batch2)
 ADD_PRODUCT(Baddbmm, baddbmm, batch1, batch2)
-ACLNN(InplaceAddmm, (Ref, selfRef)(In, mat1)(In, mat2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
+ACLNN(InplaceAddmm, (Ref, selfRef)(In, mat1)(In, mat2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
       add_product(at::addmm_out, selfRef, selfRef, mat1, mat2, beta, alpha))
-ACLNN(InplaceAddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
+ACLNN(InplaceAddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
       add_product(at::addbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
-ACLNN(InplaceBaddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(Int8, cubeMathType),
+ACLNN(InplaceBaddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
       add_product(at::baddbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
-ACLNN(Gemm, (In, A)(In, B)(In, C)(Float, alpha)(Float, beta)(Int, transA)(Int, transB)(Out, out)(Int8, cubeMathType),
+ACLNN(Gemm,
+      (In, A)(In, B)(In, C)(Float, alpha)(Float, beta)(Int, transA)(Int, transB)(Out, out)(MathType, cubeMathType),
       add_product(at::addmm_out, out, C, transposed_if(transA, A), transposed_if(transB, B), double{beta},
                   double{alpha}))
 ACLNN(Einsum, (TensorList, tensors)(Text, equation)(Out, output), einsum(output, tensors, equation))
 // alpha stands before beta here.
-ACLNN(Addmv, (In, self)(In, mat)(In, vec)(Scalar, alpha)(Scalar, beta)(Out, out)(Int8, cubeMathType),
+ACLNN(Addmv, (In, self)(In, mat)(In, vec)(Scalar, alpha)(Scalar, beta)(Out, out)(MathType, cubeMathType),
       add_product(at::addmv_out, out, self, mat, vec, beta, alpha))
 ACLNN(Addr, (In, self)(In, vec1)(In, vec2)(OptScalar, betaOptional)(OptScalar, alphaOptional)(Out, out),
       add_product(at::addr_out, out, self, vec1, vec2, betaOptional.value_or(1), alphaOptional.value_or(1)))

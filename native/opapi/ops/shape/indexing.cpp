@@ -212,7 +212,8 @@ ACLNN(SWhere, (In, condition)(In, self)(In, other)(Out, out), where(condition, s
 ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), masked_fill(selfRef, mask, value))
 ACLNN(InplaceMaskedFillTensor, (Ref, selfRef)(In, mask)(In, value), selfRef.masked_fill_(mask, value))
 ACLNN(InplaceMaskedScatter, (Ref, selfRef)(In, mask)(In, source), masked_scatter(selfRef, mask, source))
-ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out), at::masked_select_out(out, self, mask))
+ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out),
+      at::masked_select_out(out, self, mask.scalar_type() == at::kByte ? mask.to(at::kBool) : mask))
 ACLNN(Nonzero, (In, self)(DynamicOut, out), nonzero(self, out))
 ACLNN(NonzeroV2, (In, self)(DynamicOut, out), nonzero_by_dim(self, out))
 

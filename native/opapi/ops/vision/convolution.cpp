@@ -68,22 +68,22 @@ void conv_tbc_backward(const at::Tensor& grad, const at::Tensor& input, const at
 
 ACLNN(Convolution,
       (In, input)(In, weight)(OptIn, bias)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, transposed)(
-          Ints, outputPadding)(Int, groups)(Out, output)(Int8, cubeMathType),
+          Ints, outputPadding)(Int, groups)(Out, output)(MathType, cubeMathType),
       convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups, output))
 ACLNN(ConvolutionBackward,
       (In, gradOutput)(In, input)(In, weight)(OptInts, biasSizes)(Ints, stride)(Ints, padding)(Ints, dilation)(
-          Bool, transposed)(Ints, outputPadding)(Int32, groups)(Bools, outputMask)(Int8, cubeMathType)(
+          Bool, transposed)(Ints, outputPadding)(Int32, groups)(Bools, outputMask)(MathType, cubeMathType)(
           OptOut, gradInput)(OptOut, gradWeight)(OptOut, gradBias),
       convolution_backward(gradOutput, input, weight, biasSizes, stride, padding, dilation, transposed, outputPadding,
                            groups, outputMask, gradInput, gradWeight, gradBias))
 ACLNN(ConvDepthwise2d,
       (In, self)(In, weight)(Ints, kernelSize)(OptIn, bias)(Ints, stride)(Ints, padding)(Ints, dilation)(Out, out)(
-          Int8, cubeMathType),
+          MathType, cubeMathType),
       depthwise(self, weight, bias, stride, padding, dilation, out))
-ACLNN(ConvTbc, (In, self)(In, weight)(In, bias)(Int, pad)(Out, output)(Int8, cubeMathType),
+ACLNN(ConvTbc, (In, self)(In, weight)(In, bias)(Int, pad)(Out, output)(MathType, cubeMathType),
       assign(output, at::conv_tbc(self, weight, bias, pad)))
 ACLNN(ConvTbcBackward,
-      (In, self)(In, input)(In, weight)(In, bias)(Int, pad)(Int8, cubeMathType)(Out, gradInput)(Out,
-                                                                                                gradWeight)(Out,
-                                                                                                            gradBias),
+      (In, self)(In, input)(In, weight)(In, bias)(Int, pad)(MathType,
+                                                            cubeMathType)(Out, gradInput)(Out, gradWeight)(Out,
+                                                                                                           gradBias),
       conv_tbc_backward(self, input, weight, bias, pad, gradInput, gradWeight, gradBias))

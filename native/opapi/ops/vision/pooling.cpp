@@ -90,11 +90,11 @@ ACLNN(AdaptiveMaxPool3dBackward, (In, gradOutput)(In, self)(Index, indices)(Out,
 
 ACLNN(AvgPool2d,
       (In, self)(Ints, kernelSize)(Ints, strides)(Ints, paddings)(Bool, ceilMode)(Bool, countIncludePad)(
-          Int, divisorOverride)(Int8, cubeMathType)(Out, out),
+          Int, divisorOverride)(MathType, cubeMathType)(Out, out),
       at::avg_pool2d_out(out, self, kernelSize, strides, paddings, ceilMode, countIncludePad, divisor(divisorOverride)))
 ACLNN(AvgPool2dBackward,
       (In, gradOutput)(In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
-          Int, divisorOverride)(Int8, cubeMathType)(Out, gradInput),
+          Int, divisorOverride)(MathType, cubeMathType)(Out, gradInput),
       at::avg_pool2d_backward_out(gradInput, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
                                   divisor(divisorOverride)))
 ACLNN(AvgPool3d,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tests.twin.aclnn_calls import Scalar, call
 from tests.twin.ops.compare import (
     FLOATS,
     INTEGERS,
@@ -16,6 +17,7 @@ from tests.twin.ops.compare import (
     rejects,
 )
 
+NO = False
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 DTYPES = (*FLOATS, *INTEGERS, torch.bool)
 
@@ -104,3 +106,23 @@ def test_isin(dtype: torch.dtype, invert: bool) -> None:  # noqa: FBT001
 
 def test_comparison_refuses_wrong_calls() -> None:
     rejects("aclnnLtTensor", torch.lt, torch.ones(2, dtype=torch.complex64), torch.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32])
+def test_unsigned_numbers_are_compared_and_shifted(dtype: torch.dtype) -> None:
+    """Functions of C programs; ATen has no kernels for these dtypes."""
+    numbers = torch.tensor([1, 40000, 65535])
+    first, second = (each.to(dtype).to("npu") for each in (numbers, numbers.flip(0)))
+    out = torch.zeros(3, dtype=torch.bool).to("npu")
+    call("aclnnGtTensor", first, second, out)
+    assert out.tolist() == [False, False, True]
+    shifted = torch.zeros(3, dtype=torch.int64).to(dtype).to("npu")
+    call("aclnnLeftShift", first, torch.ones(3).to(dtype).to("npu"), shifted)
+    doubled = [2, 80000, 131070]
+    assert shifted.cpu().long().tolist() == [each % 2 ** (8 * dtype.itemsize) for each in doubled]
+
+
+def test_booleans_are_found() -> None:
+    flags, out = torch.tensor([True, False]).to("npu"), torch.zeros(2, dtype=torch.bool).to("npu")
+    call("aclnnIsInTensorScalar", flags, Scalar(1), NO, NO, out)
+    assert out.tolist() == [True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.aclnn_calls import Scalar, call
+from tests.twin.aclnn_calls import Scalar, call, launch, prepare
 from tests.twin.ops.compare import (
     FLOATS,
     INTEGERS,
@@ -299,3 +300,12 @@ def test_index_add() -> None:
     op = torch.ops.npu._npu_index_add  # noqa: SLF001
     agree(run_on_npu(op, x, index.int(), source), x.index_add(0, index, source))
     rejects("does not look at it", op, x, index, source, alpha=2)
+
+
+def test_bytes_select_too() -> None:
+    """A function of C programs, whose task writes the shape into the descriptor of the output."""
+    numbers, mask = torch.tensor([5.0, 6.0]).to("npu"), torch.tensor([0, 3]).byte().to("npu")
+    selected = torch.zeros(2).to("npu")
+    prepared = prepare("aclnnMaskedSelect", numbers, mask, selected)
+    launch("aclnnMaskedSelect", replace(prepared, tensors=[]))
+    assert selected.tolist() == [6, 0]
