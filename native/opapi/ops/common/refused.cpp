@@ -11,6 +11,7 @@ constexpr const char* kSparse = "the order of its indices is not documented";
 constexpr const char* kExperimental = "it is experimental";
 constexpr const char* kWorkers = "workers of attention and of experts would have to reach each other's memory";
 constexpr const char* kService = "it asks a service of the device for its codes";
+constexpr const char* kElastic = "ranks of the twin's groups that are gone are errors, never left out";
 constexpr const char* kReliability = "it belongs to a library for faults of devices, which the twin does not have";
 
 }  // namespace
@@ -160,6 +161,11 @@ OPWRIGHT_REFUSED_FUNCTION(ObfuscationCalculateV2,
 OPWRIGHT_REFUSED_FUNCTION(MatmulAbftVerify,
                           (OptIn, a)(OptIn, b)(OptIn, c)(OptIn, checksumWeight)(Double, eMax)(OptOut, compRow),
                           kReliability)
+
+OPWRIGHT_REFUSED_FUNCTION(ElasticReceivableInfoCollect, (Text, group)(Int, worldSize)(Out, y), kElastic)
+OPWRIGHT_REFUSED_FUNCTION(ElasticReceivableTest, (In, dstRank)(Text, group)(Int, worldSize)(Int, rankNum), kElastic)
+OPWRIGHT_REFUSED_FUNCTION(MoeDistributeBufferReset,
+                          (In, elasticInfo)(Text, groupEp)(Int32, epWorldSize)(Int32, needSync), kElastic)
 
 #undef OPWRIGHT_REFUSED_FUNCTION
 

@@ -141,45 +141,4 @@ OPWRIGHT_REFUSED_FUNCTION(Compressor,
                               OptIn, stateBlockTable)(OptIn, cuSeqlens)(OptIn, seqused)(OptIn, startPos)(Int, cmpRatio)(
                               Int, coff)(Int, cacheMode)(Int, stateCacheStrideDim0)(OptIn, cmpKv)(OptIn, stateCache),
                           kMissing)
-OPWRIGHT_REFUSED_FUNCTION(
-    MlaPreprocess,
-    (OptIn, input)(OptIn, gamma0)(OptIn, beta0)(OptIn, quantScale0)(OptIn, quantOffset0)(OptIn, wdqkv)(
-        OptOut, deScale0)(OptIn, bias0)(OptIn, gamma1)(OptIn, beta1)(OptIn, quantScale1)(OptIn, quantOffset1)(
-        OptIn, wuq)(OptOut, deScale1)(OptIn, bias1)(OptIn, gamma2)(OptIn, cos)(OptIn, sin)(OptIn, wuk)(OptIn, kvCache)(
-        OptIn, kvCacheRope)(OptIn, slotMapping)(OptIn, ctkvScale)(OptIn, qNopeScale)(Int, wdqDim)(Int, qRopeDim)(
-        Int, kRopeDim)(Double, epsilon)(Int, qRotaryCoeff)(Int, kRotaryCoeff)(Bool, transposeWdq)(Bool, transposeWuq)(
-        Bool, transposeWuk)(Int, cacheMode)(Int, quantMode)(Bool, doRmsNorm)(Int, wdkvSplitCount)(OptOut, qOut)(
-        OptOut, kvCacheOut)(OptOut, qRopeOut)(OptOut, krCacheOut),
-    kMissing)
-OPWRIGHT_REFUSED_FUNCTION(
-    MlaPreprocessV2,
-    (OptIn, input)(OptIn, gamma0)(OptIn, beta0)(OptIn, quantScale0)(OptIn, quantOffset0)(OptIn, wdqkv)(
-        OptOut, deScale0)(OptIn, bias0)(OptIn, gamma1)(OptIn, beta1)(OptIn, quantScale1)(OptIn, quantOffset1)(
-        OptIn, wuq)(OptOut, deScale1)(OptIn, bias1)(OptIn, gamma2)(OptIn, cos)(OptIn, sin)(OptIn, wuk)(OptIn, kvCache)(
-        OptIn, kvCacheRope)(OptIn, slotMapping)(OptIn, ctkvScale)(OptIn, qNopeScale)(Int, wdqDim)(Int, qRopeDim)(
-        Int, kRopeDim)(Double, epsilon)(Int, qRotaryCoeff)(Int, kRotaryCoeff)(Bool, transposeWdq)(Bool, transposeWuq)(
-        Bool, transposeWuk)(Int, cacheMode)(Int, quantMode)(Bool, doRmsNorm)(Int, wdkvSplitCount)(Bool, qDownOutFlag)(
-        OptOut, qOut)(OptOut, kvCacheOut)(OptOut, qRopeOut)(OptOut, krCacheOut)(OptOut, qDownOut),
-    kMissing)
-OPWRIGHT_REFUSED_FUNCTION(SparseLightningIndexerKLLossGrad,
-                          (OptIn, q)(OptIn, k)(OptIn, w)(OptIn, sparseIndices)(OptIn, attnSoftmaxL1Norm)(
-                              OptIn, cuSeqLensQOptional)(OptIn, cuSeqLensKOptional)(OptIn,
-                                                                                    seqUsedQOptional)(OptIn,
-                                                                                                      seqUsedKOptional)(
-                              OptIn, cmpResidualKOptional)(OptIn, metadataOptional)(Text, layoutQ)(Text, layoutK)(
-                              Int, maskMode)(Int, cmpRatio)(OptOut, dq)(OptOut, dk)(OptOut, dw)(OptOut, softmaxOut),
-                          kMissing)
-OPWRIGHT_REFUSED_FUNCTION(
-    SparseFlashMlaGrad,
-    (OptIn, query)(OptOut, dOut)(OptOut, out)(OptIn, lse)(OptIn, oriKvOptional)(OptIn, cmpKvOptional)(
-        OptIn, oriSparseIndicesOptional)(OptIn, cmpSparseIndicesOptional)(OptIn, cuSeqlensQOptional)(
-        OptIn, cuSeqlensOriKvOptional)(OptIn, cuSeqlensCmpKvOptional)(OptIn, sequsedQOptional)(
-        OptIn, sequsedOriKvOptional)(OptIn, sequsedCmpKvOptional)(OptIn, cmpResidualKvOptional)(
-        OptIn, oriTopkLengthOptional)(OptIn, cmpTopkLengthOptional)(OptIn, sinksOptional)(OptIn, metadataOptional)(
-        Double, scaleValue)(Int, cmpRatio)(Int, oriMaskMode)(Int, cmpMaskMode)(Int, oriWinLeft)(Int, oriWinRight)(
-        Text, layoutQOptional)(Text, layoutKvOptional)(OptOut, dQueryOut)(OptOut, dOriKvOutOptional)(
-        OptOut, dCmpKvOutOptional)(OptOut,
-                                   dSinksOutOptional)(OptIn, oriSoftmaxL1NormOptional)(OptIn, cmpSoftmaxL1NormOptional),
-    kMissing)
-
 #undef OPWRIGHT_REFUSED_FUNCTION
