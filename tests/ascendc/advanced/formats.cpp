@@ -1,4 +1,4 @@
-// Kernels of test_formats.py: TransData and SoftmaxFlashV3.
+// Kernels of test_formats.py: TransData, Transpose with a tiling, and SoftmaxFlashV3.
 #include "functions.h"
 
 using namespace AscendC;
@@ -34,6 +34,22 @@ extern "C" __global__ __aicore__ void transform(GM_ADDR x, GM_ADDR y, GM_ADDR z,
   }
   bench.store(y, blocked, blocks);
   bench.store(z, back, rows);
+}
+
+extern "C" __global__ __aicore__ void transpose(GM_ADDR x, GM_ADDR y, uint32_t type, uint32_t dims, uint32_t shape0,
+                                                uint32_t shape1, uint32_t shape2, uint32_t shape3) {
+  Bench bench;
+  const uint32_t count = shape0 * shape1 * shape2 * shape3;
+  ConfusionTransposeTiling tiling;
+  tiling.dims = dims;
+  tiling.shape0 = shape0;
+  tiling.shape1 = shape1;
+  tiling.shape2 = shape2;
+  tiling.shape3 = shape3;
+  tiling.transposeType = type;
+  const auto out = bench.space<half>(count);
+  Transpose(out, bench.load<half>(x, count), static_cast<TransposeType>(type), tiling);
+  bench.store(y, out, count);
 }
 
 extern "C" __global__ __aicore__ void flash(GM_ADDR x, GM_ADDR mean, GM_ADDR sum, GM_ADDR maximum, GM_ADDR y,

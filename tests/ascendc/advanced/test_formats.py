@@ -1,13 +1,17 @@
-"""TransData and SoftmaxFlashV3 of the high-level API against torch."""
+"""TransData, Transpose with a tiling, and SoftmaxFlashV3 of the high-level API against torch."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 from tests.ascendc import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SOURCE = Path(__file__).with_name("formats.cpp")
 
@@ -30,6 +34,60 @@ def test_formats_of_volumes(shape: tuple[int, ...], *, fractal: bool) -> None:
     kernels.run(SOURCE, "transform", [padded, blocks, back, *shape, *sizes])
     assert torch.equal(blocks, expected.flatten())
     assert torch.equal(back[..., : h * w], x)
+
+
+def _nz(x: torch.Tensor) -> torch.Tensor:
+    """Return matrices, the last two axes, in fractals of 16 x 16."""
+    *outer, rows, columns = x.shape
+    split = x.reshape(*outer, rows // 16, 16, columns // 16, 16)
+    return split.movedim(-2, -4).contiguous()
+
+
+@pytest.mark.parametrize(
+    ("number", "source", "target"),
+    [
+        (1, _nz, lambda x: x.transpose(1, 2)),
+        (2, _nz, lambda x: _nz(x.transpose(1, 2))),
+        (3, lambda x: _nz(x.transpose(1, 2).flatten(2)), _nz),
+        (4, lambda x: _nz(x.transpose(1, 2).flatten(2)), lambda x: x),
+        (5, _nz, lambda x: x.transpose(1, 2).flatten(2)),
+        (6, _nz, lambda x: _nz(x.transpose(1, 2).flatten(2))),
+    ],
+)
+def test_axes_of_heads(
+    number: int,
+    source: Callable[[torch.Tensor], torch.Tensor],
+    target: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    shape = (2, 16, 32, 16) if number == 2 else (2, 3, 32, 32)
+    x = (torch.arange(torch.Size(shape).numel()) % 2000).reshape(shape).half()
+    given, wanted = source(x).contiguous(), target(x).contiguous()
+    y = torch.zeros(x.numel(), dtype=torch.float16)
+    kernels.run(SOURCE, "transpose", [given, y, number, 4, *shape])
+    assert torch.equal(y, wanted.flatten())
+
+
+def test_a_matrix_is_transposed() -> None:
+    x = torch.arange(32 * 48).reshape(32, 48).half() % 1000
+    y = torch.zeros((48, 32), dtype=torch.float16)
+    kernels.run(SOURCE, "transpose", [x, y, 7, 2, 32, 48, 1, 1])
+    assert torch.equal(y, x.T)
+
+
+@pytest.mark.parametrize(
+    ("number", "shape", "message"),
+    [
+        (8, (1, 1, 16, 16), "allowed: 1 to 7"),
+        (1, (1, 1, 16, 8), "S and H/N in sixteens"),
+        (2, (1, 3, 16, 16), "for type 2 also N"),
+    ],
+)
+def test_what_transpose_does_not_do_is_refused(
+    number: int, shape: tuple[int, ...], message: str
+) -> None:
+    x = torch.zeros(shape, dtype=torch.float16)
+    with pytest.raises(kernels.KernelError, match=message):
+        kernels.run(SOURCE, "transpose", [x, x.clone(), number, 4, *shape])
 
 
 def _means(x: torch.Tensor) -> torch.Tensor:

@@ -14,4 +14,5 @@
 #include "advanced/tilings.h"
 #include "advanced/trans_data.h"
 #include "advanced/transform.h"
+#include "advanced/transpose_axes.h"
 #include "advanced/welford.h"

@@ -254,6 +254,43 @@ void PadTilingFunc(const TensorShape srcShape, const TensorShape oriSrcShape, co
   plain.srcOriWidth = original.columns;
   optiling::copy_tiling(tiling, plain);
 }
+// Types are the numbers of TransposeType; the older names are the same functions.
+inline void GetTransposeMaxMinTmpSize(const TensorShape& srcShape, const uint32_t typeSize, const uint32_t,
+                                      uint32_t& maxValue, uint32_t& minValue) {
+  const opwright::Space space = opwright::space_for(srcShape, typeSize);
+  maxValue = space.most;
+  minValue = space.least;
+}
+inline void GetConfusionTransposeMaxMinTmpSize(const TensorShape& srcShape, const uint32_t typeSize,
+                                               const uint32_t transposeTypeIn, uint32_t& maxValue, uint32_t& minValue) {
+  GetTransposeMaxMinTmpSize(srcShape, typeSize, transposeTypeIn, maxValue, minValue);
+}
+template <class Tiling>
+void GetTransposeTilingInfo(const TensorShape& srcShape, const uint32_t, const uint32_t, const uint32_t transposeTypeIn,
+                            Tiling& tiling) {
+  const auto axis = [&](size_t i) {
+    return i < srcShape.GetDimNum() ? static_cast<uint32_t>(srcShape.GetDim(i)) : uint32_t{1};
+  };
+  AscendC::tiling::ConfusionTransposeTiling plain;
+  plain.dims = static_cast<uint32_t>(srcShape.GetDimNum());
+  plain.shape0 = axis(0);
+  plain.shape1 = axis(1);
+  plain.shape2 = axis(2);
+  plain.shape3 = axis(3);
+  plain.transposeType = transposeTypeIn;
+  optiling::copy_tiling(tiling, plain);
+}
+template <class Tiling>
+void GetConfusionTransposeTilingInfo(const TensorShape& srcShape, const uint32_t stackBufferSize,
+                                     const uint32_t typeSize, const uint32_t transposeTypeIn, Tiling& tiling) {
+  GetTransposeTilingInfo(srcShape, stackBufferSize, typeSize, transposeTypeIn, tiling);
+}
+template <class Tiling>
+void GetConfusionTransposeOnlyTilingInfo(const TensorShape& srcShape, const uint32_t stackBufferSize,
+                                         const uint32_t typeSize, Tiling& tiling) {
+  constexpr uint32_t kOfMatrix = 7;
+  GetTransposeTilingInfo(srcShape, stackBufferSize, typeSize, kOfMatrix, tiling);
+}
 template <class Mode, class Tiling>
 bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter,
                     const int32_t k, const uint32_t, const bool, Mode, const bool, Tiling& topKTiling) {
