@@ -16,6 +16,9 @@ END_TILING_DATA_DEF;
 
 namespace {
 
+// Tiling functions use containers that come with the headers of tiling.
+static_assert(sizeof(std::unordered_map<int, std::map<int, int>>) > 0);
+
 template <class Tiling>
 int print_cube(int64_t result, const Tiling& t) {
   std::printf("%lld %d %d %d %d %d %d %d %d %d %d %d\n", static_cast<long long>(result), t.usedCoreNum, t.singleCoreM,

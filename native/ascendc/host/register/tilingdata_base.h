@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>  // tiling functions use the containers without including them
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "exe_graph/runtime/tiling_context.h"

@@ -1,0 +1,5 @@
+// native/ascendc/kernel/lib/matmul/constant_tiling.h
+// A name that kernels include: all of it comes with lib/matmul_intf.h.
+#pragma once
+
+#include "lib/matmul_intf.h"
