@@ -23,16 +23,15 @@ using Id = uint64_t;  // of a communicator, in all processes
 Id id_of(const std::string& identity) { return std::hash<std::string>{}(identity); }
 
 // The function of a launch and the lines of Python that launched it, for the findings of other members.
-class Words {
+class LaunchText {
  public:
-  // Copies what has room, as whole lines. One thread at a time.
+  // Keeps as many whole lines as fit. One thread at a time.
   void write(uint64_t number, const std::string& text) {
     number_.store(kNone);
-    std::atomic_thread_fence(std::memory_order_release);
     const size_t kept = text.size() < sizeof text_ ? text.size() : text.rfind('\n', sizeof text_ - 1);
     const size_t size = kept == std::string::npos ? 0 : kept;
-    for (size_t i = 0; i < size; ++i) text_[i].store(text[i], std::memory_order_relaxed);
-    text_[size].store('\0', std::memory_order_relaxed);
+    for (size_t i = 0; i < size; ++i) text_[i].store(text[i], std::memory_order_release);
+    text_[size].store('\0', std::memory_order_release);
     number_.store(number + 1);
   }
 
@@ -41,11 +40,10 @@ class Words {
     if (number_.load() != number + 1) return "";
     std::string text;
     for (const auto& each : text_) {
-      const char letter = each.load(std::memory_order_relaxed);
-      if (letter == '\0') break;
-      text += letter;
+      const char character = each.load(std::memory_order_acquire);  // a newer one shows in the number below
+      if (character == '\0') break;
+      text += character;
     }
-    std::atomic_thread_fence(std::memory_order_acquire);
     return number_.load() == number + 1 ? text : "";
   }
 
@@ -53,23 +51,23 @@ class Words {
   static constexpr uint64_t kNone = 0;
 
   std::atomic<uint64_t> number_;  // of the launch, from 1
-  std::atomic<char> text_[1016];
+  std::atomic<char> text_[1024 - sizeof(uint64_t)];
 };
 
 // The launches of one member: the communicators' ids in turn, the last ones of them.
 struct Board {
   static constexpr size_t kKept = 1 << 16;
-  static constexpr size_t kKeptWords = 1 << 10;
+  static constexpr size_t kKeptTexts = 1 << 10;
 
   std::atomic<uint64_t> count;
   std::atomic<Id> entries[kKept];
-  Words words[kKeptWords];
+  LaunchText words[kKeptTexts];
 
   // One thread at a time.
   void add(Id id, const std::string& text) {
     const uint64_t number = count.load();
     entries[number % kKept].store(id);
-    words[number % kKeptWords].write(number, text);
+    words[number % kKeptTexts].write(number, text);
     count.store(number + 1);
   }
 };
@@ -156,7 +154,7 @@ std::optional<Difference> compare(const std::set<Id>& shared, Peer& peer, uint32
       ++peer.position;
       continue;
     }
-    const std::string words = peer.board->words[peer.position % Board::kKeptWords].read(peer.position);
+    const std::string words = peer.board->words[peer.position % Board::kKeptTexts].read(peer.position);
     peer.board = nullptr;  // what follows would differ as well
     const order::Launch& first = *peer.unmatched.front().launch;
     for (const Entry& each : peer.unmatched) {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import calendar
+import gzip
 import io
 import os
 import tarfile
 from typing import TYPE_CHECKING
+
+from opwright.kit.packaging.wheel import archive_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,8 +77,11 @@ def write_run_file(package: Path, target: Path) -> None:
     text = INSTALLER.format(vendor=package.name, name=target.name, lines="{lines}")
     lines = text.count("\n") + 1
     content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz", compresslevel=6) as archive:
-        archive.add(package, arcname=package.name, filter=plain)
+    with (
+        gzip.GzipFile(fileobj=content, mode="wb", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        archive.add(package, arcname=package.name, filter=strip_owner_and_times)
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.with_name(target.name + ".new")
     new.write_bytes(text.replace("{lines}", str(lines)).encode() + content.getvalue())
@@ -82,9 +89,9 @@ def write_run_file(package: Path, target: Path) -> None:
     new.replace(target)
 
 
-def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Return an entry without what only this build has: its owner and times."""
+def strip_owner_and_times(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return an entry without its owner and times, which differ from build to build."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
-    member.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    member.mtime = calendar.timegm((*archive_time(os.environ), 0, 0, 0))
     return member

@@ -200,5 +200,10 @@ def write(path: Path, text: str) -> None:
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a program and keep what it writes."""
     return subprocess.run(
-        command, check=False, capture_output=True, encoding="utf-8", errors="surrogateescape"
+        command,
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        env={**os.environ, "LC_ALL": "C"},  # messages are read
     )

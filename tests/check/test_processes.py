@@ -316,7 +316,7 @@ def test_the_last_words_of_a_program_in_cpp_are_its_exception() -> None:
     printed = (
         "terminate called after throwing an instance of 'c10::Error'\n  what():  no memory\n#0 f"
     )
-    assert last_line(printed) == "nobody caught: no memory"
+    assert last_line(printed) == "uncaught exception: no memory"
 
 
 def test_a_lost_cell_tells_sample_place_and_last_words() -> None:

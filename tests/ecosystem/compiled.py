@@ -38,13 +38,13 @@ MODELS = [
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_answers_the_same_in_a_captured_graph(model: Model) -> None:
+def test_a_captured_graph_gives_the_eager_result(model: Model) -> None:
     assert_same_compiled(make(model).to_npu(), "npugraph_ex")
 
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_answers_the_same_in_max_autotune(model: Model) -> None:
+def test_max_autotune_gives_the_eager_result(model: Model) -> None:
     backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
     assert_same_compiled(make(model).to_npu(), backend)
 
@@ -59,7 +59,9 @@ def assert_same_compiled(subject: Subject, backend: object) -> None:
             results = [results_of(subject(), "npu") for _ in range(2)]
             torch_npu.npu.synchronize()
     if any(issubclass(each.category, InPlaceRewriteWarning) for each in caught):
-        return
+        pytest.skip(
+            "npugraph_ex's in-place pass rewrote the graph, and the twin warned of it by name"
+        )
     for got in results:
         assert got.keys() == expected.keys()
         for name, tensor in expected.items():

@@ -11,15 +11,15 @@ pytestmark = pytest.mark.filterwarnings("default")  # the libraries use what oth
 
 
 @pytest.mark.parametrize("model", models("transformers"), ids=str)
-def test_a_model_of_transformers(model: Model) -> None:
+def test_results_and_gradients_of_transformers(model: Model) -> None:
     assert_same_step(make(model))
 
 
 @pytest.mark.parametrize("model", models("timm"), ids=str)
-def test_a_model_of_timm(model: Model) -> None:
+def test_results_and_gradients_of_timm(model: Model) -> None:
     assert_same_step(make(model))
 
 
 @pytest.mark.parametrize("model", models("diffusers"), ids=str)
-def test_a_model_of_diffusers(model: Model) -> None:
+def test_results_and_gradients_of_diffusers(model: Model) -> None:
     assert_same_step(make(model))

@@ -1,4 +1,4 @@
-"""Models of language write the text that they write on the CPU, with their own `generate`."""
+"""Language models generate the tokens that they generate on the CPU."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ pytestmark = pytest.mark.filterwarnings("default")  # the libraries use what oth
 
 NEW_TOKENS = 6
 
-# Attention over all of the text at each step, kept keys and values, several candidates.
 MODES: dict[str, dict[str, Any]] = {
-    "greedy": {"do_sample": False},
-    "no-cache": {"do_sample": False, "use_cache": False},
+    "greedy": {"do_sample": False},  # with kept keys and values
+    "no-cache": {
+        "do_sample": False,
+        "use_cache": False,
+    },  # attention over the whole text at each step
     "beams": {"do_sample": False, "num_beams": 3},
 }
 

@@ -1,4 +1,4 @@
-"""Loops of training on the NPU lose what they lose on the CPU, step by step."""
+"""Training loops on the NPU have the losses that they have on the CPU, step by step."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from tests.ecosystem.comparison import results_of
 from tests.ecosystem.models import Model, Subject, make
+from tests.ecosystem.tolerances import HALF_LOSS_ERROR, LOSS_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +21,6 @@ pytestmark = pytest.mark.filterwarnings("default")  # the libraries use what oth
 
 STEPS = 6
 RATE = 1e-3
-FLOAT32_ERROR = 2e-4  # of a loss
-HALF_ERROR = 3e-2
 MODELS = (
     Model("transformers", "causal", "llama"),
     Model("transformers", "masked", "bert"),
@@ -63,9 +62,9 @@ LOOPS = {
 
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_loses_what_the_cpu_loses(model: Model, loop: str) -> None:
+def test_losses_are_those_of_the_cpu(model: Model, loop: str) -> None:
     subject = make(model)
-    error = FLOAT32_ERROR if LOOPS[loop].half is None else HALF_ERROR
+    error = LOSS_ERROR if LOOPS[loop].half is None else HALF_LOSS_ERROR
     there = subject.to_npu()
     expected = losses(subject, LOOPS[loop], "cpu")
     assert len(expected) == STEPS + LOOPS[loop].averages
@@ -77,7 +76,7 @@ def losses(subject: Subject, loop: Loop, device: str) -> list[float]:
     """Train; return the loss of each step, and of the averaged model at the end if there is one."""
     module = subject.module
     for each in module.modules():  # dropout draws other numbers on each device: it stays off
-        each.train(isinstance(each, torch.nn.modules.batchnorm._BatchNorm))  # noqa: SLF001
+        each.train(isinstance(each, torch.nn.modules.batchnorm._BatchNorm))  # noqa: SLF001 - it has no public name
     optimizer = loop.optimizer(module.parameters())
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
     scaler = torch.amp.GradScaler(device, init_scale=2.0**10, enabled=loop.scales)

@@ -30,7 +30,7 @@ def tokens(length: int = 12) -> torch.Tensor:
 
 
 def text() -> dict[str, torch.Tensor]:
-    """Return the inputs of a model of language."""
+    """Return the inputs of a language model."""
     return {"input_ids": tokens()}
 
 
@@ -40,12 +40,12 @@ def two_texts() -> dict[str, torch.Tensor]:
 
 
 def image() -> dict[str, torch.Tensor]:
-    """Return the inputs of a model of images."""
+    """Return the inputs of an image model."""
     return {"pixel_values": torch.randn(BATCH, 3, PIXELS, PIXELS)}
 
 
 def sound() -> dict[str, torch.Tensor]:
-    """Return the inputs of a model of sound."""
+    """Return the inputs of an audio model."""
     return {"input_values": torch.randn(BATCH, SAMPLES)}
 
 

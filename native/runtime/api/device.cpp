@@ -124,10 +124,8 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
       arg("peerDeviceId", peerDeviceId));
 }
 
-// It stays possible: nothing but the answer of a program that checks for the failure would change.
-aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
-  return call("aclrtDeviceDisablePeerAccess", [&] { device_at(peerDeviceId); }, arg("peerDeviceId", peerDeviceId));
-}
+OPWRIGHT_REFUSE(aclError, aclrtDeviceDisablePeerAccess, (int32_t),
+                "devices of the twin share the memory of one process; access between them cannot be disabled")
 
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t* status) {
   return call(
@@ -135,7 +133,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
       [&] {
         device_at(deviceId);
         device_at(peerDeviceId);
-        out(status, "status") = 1;
+        out(status, "status") = deviceId == peerDeviceId ? 0 : 1;
       },
       arg("deviceId", deviceId), arg("peerDeviceId", peerDeviceId));
 }

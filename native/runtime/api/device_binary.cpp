@@ -28,9 +28,10 @@ void check_option(const aclrtBinaryLoadOption& option) {
               ACL_ERROR_RT_PARAM_INVALID, "ACL_RT_BINARY_LOAD_OPT_MAGIC: ", option.value.magic,
               " is none of ACL_RT_BINARY_MAGIC_ELF_*");
       return;
+    case ACL_RT_BINARY_LOAD_OPT_CPU_KERNEL_MODE:
+      fail(ACL_ERROR_FEATURE_UNSUPPORTED, "ACL_RT_BINARY_LOAD_OPT_CPU_KERNEL_MODE: AI CPU kernels are not supported");
     default:
-      fail(ACL_ERROR_FEATURE_UNSUPPORTED, "load option ", static_cast<int>(option.type),
-           ": AI CPU kernels are not supported");
+      fail(ACL_ERROR_RT_PARAM_INVALID, "load option ", static_cast<int>(option.type), " does not exist");
   }
 }
 
@@ -217,4 +218,5 @@ OPWRIGHT_REFUSE(aclError, aclrtLaunchKernelV2,
                 "arguments in device memory are not supported; use aclrtLaunchKernelWithHostArgs")
 OPWRIGHT_REFUSE(aclError, aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**),
                 "a kernel has no address on a device here; its aclrtFuncHandle launches it")
-OPWRIGHT_REFUSE(aclError, aclrtGetHardwareSyncAddr, (void**), "device binaries cannot run on a CPU")
+OPWRIGHT_REFUSE(aclError, aclrtGetHardwareSyncAddr, (void**),
+                "cores of a CPU synchronize without an address of the hardware")

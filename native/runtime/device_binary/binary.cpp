@@ -12,12 +12,12 @@ namespace {
 // up the lines of faults in the file.
 int file_with(const void* data, size_t bytes) {
   const int file = memfd_create("device-binary", MFD_CLOEXEC);
-  require(file >= 0, ACL_ERROR_RT_PARAM_INVALID, "no memory for a device binary of ", bytes, " bytes");
+  require(file >= 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for a device binary of ", bytes, " bytes");
   for (size_t written = 0; written < bytes;) {
     const ssize_t part = write(file, static_cast<const char*>(data) + written, bytes - written);
     if (part <= 0) {
       close(file);
-      fail(ACL_ERROR_RT_PARAM_INVALID, "no memory for a device binary of ", bytes, " bytes");
+      fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "no memory for a device binary of ", bytes, " bytes");
     }
     written += static_cast<size_t>(part);
   }

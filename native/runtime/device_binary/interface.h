@@ -1,6 +1,7 @@
 /* native/runtime/device_binary/interface.h
- * What a compiled device binary exports for aclrtBinaryLoadFromData: one object, opwright_device_binary. The compiler
- * driver writes it (opwright/ascendc/runtime_compilation.py); a binary is a shared library for this CPU. */
+ * The object opwright_device_binary, which a compiled device binary exports for aclrtBinaryLoadFromData: one object,
+ * opwright_device_binary. The compiler driver writes it (opwright/ascendc/runtime_compilation.py); a binary is a shared
+ * library for this CPU. */
 #pragma once
 
 #include <stdint.h>

@@ -41,7 +41,7 @@ INTERNAL = re.compile(
 )
 # torch_npu's message in each process.
 CHATTER = re.compile(r"^\[W\d+ .*NPUCachingAllocator")
-THROWN = "  what():"  # of the C++ library, about an exception that nobody caught
+THROWN = "  what():"  # libstdc++'s words for an uncaught exception
 KINDS: dict[Status, Kind] = {
     "crashed": Kind(
         "crashed",
@@ -178,5 +178,5 @@ def last_line(printed: str) -> str:
     lines = [line for line in printed.splitlines() if line.strip() and not CHATTER.match(line)]
     thrown = [line for line in lines if line.startswith(THROWN)]
     if thrown:
-        return f"nobody caught: {thrown[-1].removeprefix(THROWN).strip()}"
+        return f"uncaught exception: {thrown[-1].removeprefix(THROWN).strip()}"
     return f"it printed last: {lines[-1].strip()}" if lines else ""

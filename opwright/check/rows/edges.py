@@ -8,7 +8,7 @@ reference:
 * `one`: sizes of 1, where broadcasting and reductions become something else.
 * `0-d`: a tensor without axes.
 * `absent`: optional arguments left out. An operator that nobody describes may refuse such a call in
-  words of its own; that it stumbles over None is a fault.
+  its own words; an error caused by using None is a finding.
 * `empty-list`.
 
 What the rules exclude is not tried: state `1 <= N` in `requires` where an operator does not take
@@ -49,8 +49,8 @@ WRONG = Kind(
 )
 
 
-# Words of Python and C++ about a None that nobody expected, or a default that a kernel lacks.
-STUMBLES = (
+# Messages of Python and C++ for a None that is used, or for a parameter without a default.
+NONE_ERRORS = (
     *("NoneType", "bad optional access", "bad_optional_access"),
     "required positional argument",
 )
@@ -133,7 +133,7 @@ def run(context: RowContext) -> None:
     given = context.samples.of({"size", "rank", "presence", "length"}, 6)
     chosen = [sample for sample in given if is_at_edge(context.subject, sample)]
     if not chosen and context.column == "absent" and context.subject.facts is None:
-        report_stumble(context)
+        report_use_of_none(context)
         if context.findings:
             return
     if not chosen:
@@ -144,10 +144,10 @@ def run(context: RowContext) -> None:
         raise NotApplicableError(RANDOM)
 
 
-def report_stumble(context: RowContext) -> None:
-    """Report a call that leaves out what the schema lets it, and fails at the None."""
+def report_use_of_none(context: RowContext) -> None:
+    """Report a call that omits an optional argument and fails because None is used."""
     for sample, refusal in context.samples.refused.items():
-        if is_absent(context.subject, sample) and any(word in refusal.text for word in STUMBLES):
+        if is_absent(context.subject, sample) and any(word in refusal.text for word in NONE_ERRORS):
             context.report(
                 RAISES,
                 expected="results, or a refusal that says what has to be given",

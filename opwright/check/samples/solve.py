@@ -390,7 +390,7 @@ class Solving:
         return tuple(items)
 
     def dtypes_of_several(self, name: str, dtype: str) -> tuple[str, ...]:
-        """Return the dtypes of the first tensor, and of one behind it or of a list's by turns.
+        """Return the dtype of the first tensor, and that of others; elements of a list alternate.
 
         Of an operator that nobody describes they may differ: its kernel for the CPU says whether.
         """

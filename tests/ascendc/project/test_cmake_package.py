@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -120,13 +121,16 @@ def test_a_project_becomes_a_library_that_programs_link(kind: str, tmp_path: Pat
     assert on_twin(use, "build/use").endswith("linked\n")
 
 
-def test_an_installed_package_comes_first_and_goes_again(tmp_path: Path) -> None:
+def test_an_installed_package_comes_first_and_goes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "made" / "mine"
     package.mkdir(parents=True)
     (package / "signatures.txt").write_text("one\n")
     file = tmp_path / "mine.run"
     write_run_file(package, file)
     bytes_of_first = file.read_bytes()
+    monkeypatch.setattr(time, "time", lambda: 1e9)
     write_run_file(package, file)
     assert file.read_bytes() == bytes_of_first
     vendors = tmp_path / "opp" / "vendors"

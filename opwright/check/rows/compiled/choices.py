@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["find_choices"]
 
 CHOOSING = {Base.SCALAR_TYPE, Base.STR, Base.BOOL}
-MOST = 6  # each is a graph of its own
-LOOKED_AT = 60
+MOST_SAMPLES = 6  # each compiles a graph
+MOST_EXAMINED = 60  # drawing samples is cheap beside a graph
 
 
 def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
@@ -26,17 +26,17 @@ def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
 
     A word is the value of an argument that chooses: a dtype, a str, a bool.
     """
-    known = {choice for each in taken for choice in choices(context, each)}
+    known = {choice for each in taken for choice in list_choices(context, each)}
     found: list[Sample] = []
-    for sample in islice(context.samples.of({"dtype", "value"}, 0), LOOKED_AT):
-        new = choices(context, sample) - known
-        if new and len(found) < MOST:
+    for sample in islice(context.samples.of({"dtype", "value"}, 0), MOST_EXAMINED):
+        new = list_choices(context, sample) - known
+        if new and len(found) < MOST_SAMPLES:
             known |= new
             found.append(sample)
     return found
 
 
-def choices(context: RowContext, sample: Sample) -> set[tuple[str, object]]:
+def list_choices(context: RowContext, sample: Sample) -> set[tuple[str, object]]:
     """Return the dtypes of a sample's tensors and its words, by argument."""
     arguments = {each.name: each for each in context.subject.schema.arguments}
     found: set[tuple[str, object]] = set()

@@ -14,7 +14,9 @@ good arguments works as before.
 
 Of an operator that nobody describes only this is asked: None for a tensor that is not optional
 does not give a result, and an attribute or a length of a list that the library's kernel for the CPU
-refuses does not, either. It may take other dtypes and ranks than that.
+refuses does not, either. It may take other dtypes and ranks than that. Such an operator may have
+written an argument before it meets None, or a tensor on another device; torch's own message that a
+backend lacks a kernel counts as useful.
 
 An operator that a set with `existing=True` describes may accept what the description refuses, if it
 computes what the reference does; its Meta may accept it in any case. A declaration without
@@ -297,8 +299,8 @@ def examine_after(
     good: Good,
 ) -> Finding | None:
     """Look at what a refused call left: written arguments, and whether the next call works."""
-    # Python meets None, and an operator that calls others a tensor of another device, where it uses
-    # them; torch's own composite operators do not look before they write, either.
+    # A foreign operator may write before it reaches the None, or the tensor on another device:
+    # torch's own composite operators do.
     lenient = (bad.is_none or bad.is_on_cpu) and context.subject.is_foreign
     for place, each in before.items():
         if not lenient and place in after and not same_bits(each, after[place]):

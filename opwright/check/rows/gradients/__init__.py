@@ -20,10 +20,10 @@ the same dtype, those of another library's operator with differences of its refe
 * a leaf that requires grad is not written;
 * without anything that requires grad, results have no graph.
 
-An operator that is declared without a backward must say so when a gradient is asked of it. Of one
-that another library registered without an Autograd kernel the row says nothing: torch warns; nor of
-one whose gradient torch refuses, as nothing was registered for it; nor of one of
-torch.library.custom_op without register_autograd.
+An operator that is declared without a backward must say so when a gradient is asked of it. The row
+skips operators that another library registered without an Autograd kernel (torch warns), whose
+gradient torch refuses because nothing was registered, or that torch.library.custom_op defined
+without register_autograd.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def test_the_loss_of_an_indexer(mode: int, layout: str) -> None:
         aim = target[i][:, 0].double().masked_fill(~valid, 0)
         logarithms = torch.zeros_like(scores)
         logarithms[valid] = shares[valid].log()
-        (-(aim * logarithms).sum()).backward()
+        (-(aim * logarithms).sum()).backward()  # type: ignore[no-untyped-call]
         for result, operand, counts in zip(results, here, (rows, COMPRESSED, rows), strict=False):
             assert operand.grad is not None
             close(taken(result, counts, i, layout), operand.grad)
@@ -141,7 +141,7 @@ def test_attention(form: str, layout: str) -> None:
         whole = torch.cat([scores.masked_fill(~seen, -math.inf), sink], 2)
         shares = whole.softmax(2)[:, :, :-1]
         out = torch.einsum("hrk,kd->rhd", shares, values)
-        out.backward(gradient[i].double())
+        out.backward(gradient[i].double())  # type: ignore[no-untyped-call]
         expected.append([each.grad for each in here[:3]])
         assert here[3].grad is not None
         of_sinks += here[3].grad

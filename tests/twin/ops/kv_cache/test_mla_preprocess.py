@@ -99,7 +99,7 @@ class Problem:
             )
         ]
         split = [None, None] if mode == 0 else results[2:4]
-        scales = [None, None]
+        scales: list[torch.Tensor | None] = [None, None]
         if mode == 2:
             scales = [torch.tensor([0.1], dtype=BF16), torch.full((HEADS,), 0.5, dtype=BF16)]
         first, second = self.norms
