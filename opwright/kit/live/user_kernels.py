@@ -12,6 +12,7 @@ import functools
 import os
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from opwright.aclnn.prototype import plain_interface
 from opwright.kit.declare.rules import DtypeArgument
@@ -69,19 +70,23 @@ def register_references(
     """Register the references of aclnn functions that nothing else provides.
 
     A user's kernel stays in front of the reference. From the operators whose function it is, graphs
-    know the defaults of its attributes: a C signature has none.
+    know the defaults of its attributes: a C signature has none. So kernel files are loaded here, if
+    nothing has needed them before.
 
     Raises
     ------
     DuplicateKernelError
         OPW-K021: a set in another file has the function.
     """
-    from opwright.twin.user_kernels.registry import Registration, registry  # noqa: PLC0415 - importing the twin arms it
+    from opwright.twin.user_kernels.files import kernel_files, load_file  # noqa: PLC0415 - importing the twin arms it
+    from opwright.twin.user_kernels.registry import Registration, registry  # noqa: PLC0415 - as above
 
     functions: dict[str, list[OperatorFacts]] = {}
     for each in facts.operators:
         if each.role == "declared" and each.call is not None and each.operator.reference:
             functions.setdefault(each.call.function, []).append(each)
+    for file in kernel_files(os.environ) if functions else ():
+        load_file(file)
     for function, operators in functions.items():
         known = registry.find(function)
         is_own = known is not None and is_reference_of(known.function, facts)
@@ -134,15 +139,32 @@ class Reference:
 
 
 class OperatorNote:
-    """Notes operators on the user's kernel that computes them; the handle takes the note back."""
+    """Notes operators on the user's kernel that computes them; the handle takes the note back.
+
+    A set that is loaded again notes its operators before the older handle goes: the newest note
+    that is left counts.
+    """
+
+    notes: ClassVar[WeakKeyDictionary[Callable[..., object], list[OperatorNote]]] = (
+        WeakKeyDictionary()
+    )
 
     def __init__(self, function: Callable[..., object], operators: Sequence[OperatorFacts]) -> None:
         self.function = function
-        vars(function)[OPERATORS] = tuple(operators)
+        self.operators = tuple(operators)
+        OperatorNote.notes.setdefault(function, []).append(self)
+        vars(function)[OPERATORS] = self.operators
 
     def remove(self) -> None:
         """Take the note back; a second call does nothing."""
-        vars(self.function).pop(OPERATORS, None)
+        left = OperatorNote.notes.get(self.function, [])
+        if self not in left:
+            return
+        left.remove(self)
+        if left:
+            vars(self.function)[OPERATORS] = left[-1].operators
+        else:
+            vars(self.function).pop(OPERATORS, None)
 
 
 def is_reference(function: Callable[..., object]) -> bool:
