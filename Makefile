@@ -8,6 +8,7 @@
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make torchair-tests TORCHAIR=FOLDER   TorchAir's own system tests, of a checkout of its repository (a quarter of an hour)
 #   make ecosystem     models of transformers, timm and diffusers against the CPU, and docs/ecosystem.md (ten minutes)
+#   make op-plugin-tests OP_PLUGIN=FOLDER   op-plugin's own tests, of a checkout of its repository (an hour)
 #   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
 #   make wheel   the wheel for the pair and this Python in dist/, for any Linux that torch's own wheels run on
 #   make docs    the site, from docs/ and docstrings, into build/docs
@@ -77,14 +78,14 @@ CACHE := CCACHE_BASEDIR="$(CURDIR)" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_def
 BUILD = $(CACHE) NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'aie/*.cpp' 'aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/aclnn_program/*.cpp' 'examples/aclnn_program/*.h' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test quick setup native native-twin native-tests conformance torchair-tests ecosystem matrix wheel docs lint format bench clean
+.PHONY: demo examples test quick setup native native-twin native-tests conformance torchair-tests op-plugin-tests ecosystem matrix wheel docs lint format bench clean
 .DEFAULT_GOAL := test
 
 ifneq ($(TREE),)
 
 INTERPRETER := $(if $(ARCH),$(abspath $(TREE))/build/sysroot/usr/bin/python$(PYTHON_VERSION),$(abspath $(shell command -v $(PYTHON))))
 
-demo examples test quick setup native native-twin native-tests conformance torchair-tests ecosystem wheel bench:
+demo examples test quick setup native native-twin native-tests conformance torchair-tests op-plugin-tests ecosystem wheel bench:
 	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)" --arch "$(ARCH)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(if $(ARCH),$(PYTHON) -m tools.$(ARCH) machine $(TREE))
@@ -203,6 +204,11 @@ ecosystem: setup $(STAMPS)/ecosystem
 	@mkdir -p build
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --npu-twin --junitxml build/ecosystem.xml $(if $(CASES),-k '$(CASES)') $(ECOSYSTEM)
 	$(if $(CASES),,$(BIN)/python -m tests.ecosystem.page docs/ecosystem.md build/ecosystem.xml)
+
+# CASES="test_custom_ops.*": only these.
+op-plugin-tests: setup
+	@$(BIN)/python -m tests.op_plugin_upstream "$(or $(OP_PLUGIN),$(error OP_PLUGIN=FOLDER names a checkout of op-plugin's repository))" \
+	  $(if $(CASES),'$(CASES)') --jobs $(JOBS) --log build/op_plugin_tests.jsonl
 
 wheel: native
 	@PATH="$(BIN):$$PATH" $(BIN)/python -m tools.wheel

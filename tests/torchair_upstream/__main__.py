@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
-from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import Annotated
 
 import typer
 
-from tests.torchair_upstream import reviewed
-from tests.torchair_upstream.pool import Result, modules, run_modules
+from tests.torchair_upstream import KINDS, REVIEWED
+from tests.torchair_upstream.pool import modules, run_modules
+from tests.upstream import reviewed
+from tests.upstream.command import chosen_modules, judge
 
 
 def main(
@@ -32,33 +31,11 @@ def main(
     Exit code 1 if a test is not what the list says, or the list has a test that is not there.
     """
     chosen = patterns or []
-    entries = reviewed.read()
+    entries = reviewed.read(REVIEWED, KINDS)
     on_device = [entry.test for entry in entries.values() if entry.kind == "device"]
-    names = [name for name in modules(checkout) if not chosen or any_is_about(chosen, name)]
-    results: list[Result] = []
-    with Path(log or os.devnull).open("w", encoding="utf-8", buffering=1) as file:
-        for found in run_modules(
-            checkout.resolve(), names, patterns=chosen, on_device=on_device, jobs=jobs
-        ):
-            results += found
-            file.writelines(json.dumps(asdict(result)) + "\n" for result in found)
-            for line in reviewed.complaints(found, entries):
-                typer.echo(line)
-    lines = reviewed.complaints(results, entries)
-    missing = [] if chosen else sorted(entries.keys() - {result.test for result in results})
-    for test in missing:
-        typer.echo(f"{test} (on the list) is no test")
-    counts = reviewed.summary(results, entries)
-    typer.echo(", ".join(f"{number} {word}" for word, number in sorted(counts.items())))
-    if not results:
-        message = f"no test is chosen by {chosen}"
-        raise typer.BadParameter(message)
-    raise typer.Exit(1 if lines or missing else 0)
-
-
-def any_is_about(patterns: list[str], module: str) -> bool:
-    """Return whether one of the patterns may be about a test of a module."""
-    return any(fnmatchcase(module, pattern.partition(".")[0]) for pattern in patterns)
+    names = chosen_modules(modules(checkout), chosen)
+    parts = run_modules(checkout.resolve(), names, patterns=chosen, on_device=on_device, jobs=jobs)
+    judge(parts, entries, patterns=chosen, log=log)
 
 
 if __name__ == "__main__":

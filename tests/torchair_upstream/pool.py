@@ -1,8 +1,4 @@
-"""Modules of TorchAir's system tests in processes of their own.
-
-A process runs the tests of a module one after the other, as TorchAir's own build does. One that
-ends or hangs is one test's result; another process runs what remains.
-"""
+"""Modules of TorchAir's system tests in processes of their own, as in TorchAir's own build."""
 
 from __future__ import annotations
 
@@ -12,31 +8,23 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.torchair_upstream.operators import write_package
+from tests.upstream.results import results_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Mapping
+    from collections.abc import Collection, Generator, Iterable
 
-__all__ = ["Result", "modules", "run_modules"]
+    from tests.upstream.results import Plan, Result, Run
+
+__all__ = ["modules", "run_modules"]
 
 ROOT = Path(__file__).parents[2]
 KERNELS = Path(__file__).with_name("kernels.py")
 MODULE_LIMIT = 3600.0  # seconds; the largest takes ten minutes on two busy cores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """Outcome of a test: "passed", "failed", "skipped" or "ended"; the message says why."""
-
-    test: str
-    outcome: str
-    message: str
-    seconds: float
 
 
 def modules(checkout: Path) -> list[str]:
@@ -80,33 +68,13 @@ def run_module(
     on_device: Collection[str],
 ) -> list[Result]:
     """Run the tests of a module, in as many processes as it takes."""
-    results: list[Result] = []
-    while True:
-        plan = {
-            "patterns": [*patterns],
-            "on_device": local(name, on_device),
-            "done": local(name, (result.test for result in results)),
-        }
-        rows, status, output = run_process(checkout, folder, name, plan)
-        results += [Result(**row) for row in rows if "test" in row]
-        begun = [row["begun"] for row in rows if "begun" in row]
-        if any("end" in row for row in rows):
-            return results
-        lost = begun[len([row for row in rows if "test" in row]) :]
-        test = lost[0] if lost else f"{name}.(before the first test)"
-        results.append(Result(test=test, outcome="ended", message=f"{status}: {output}", seconds=0))
-        if not lost:
-            return results
+    own = [test for test in on_device if test.startswith(f"{name}.")]
+    return results_of(
+        name, patterns, lambda plan: run_process(checkout, folder, name, {**plan, "on_device": own})
+    )
 
 
-def local(name: str, tests: Iterable[str]) -> list[str]:
-    """Return those of the tests that a module has."""
-    return [test for test in tests if test.startswith(f"{name}.")]
-
-
-def run_process(
-    checkout: Path, folder: Path, name: str, plan: Mapping[str, object]
-) -> tuple[list[dict[str, Any]], str, str]:
+def run_process(checkout: Path, folder: Path, name: str, plan: Plan) -> Run:
     """Run a process; return the rows of its report, how it ended and the end of its output."""
     place = Path(tempfile.mkdtemp(dir=folder))
     report = place / "report.jsonl"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.aclnn.reg_op import parse_reg_op
-from tests.torchair_upstream import reviewed
+from tests.torchair_upstream import KINDS, REVIEWED
 from tests.torchair_upstream.operators import write_package
-from tests.torchair_upstream.pool import Result, modules, run_modules
+from tests.torchair_upstream.pool import modules, run_modules
+from tests.upstream import reviewed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,10 +102,6 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def result(name: str, outcome: str) -> Result:
-    return Result(test=name, outcome=outcome, message="why", seconds=0.0)
-
-
 def test_operators_of_the_tests_are_a_package(checkout: Path, tmp_path: Path) -> None:
     write_package(checkout, tmp_path / "package")
     header = tmp_path / "package" / "op_proto" / "inc" / "op_proto.h"
@@ -142,36 +139,6 @@ def test_a_folder_without_tests_is_refused(tmp_path: Path) -> None:
         modules(tmp_path)
 
 
-def test_the_list_is_checked_both_ways() -> None:
-    kinds: dict[str, reviewed.Kind] = {"a": "stub", "b": "revision", "c": "device", "d": "device"}
-    entries = {name: reviewed.Entry(test=name, kind=kind, why="so") for name, kind in kinds.items()}
-    results = [
-        result("a", "failed"),
-        result("b", "passed"),
-        result("c", "passed"),
-        result("d", "failed"),
-        result("e", "failed"),
-        result("f", "skipped"),
-        result("g", "passed"),
-    ]
-    lines = reviewed.complaints(results, entries)
-    assert [line.split()[0] for line in lines] == ["b", "d", "e"]
-    assert reviewed.summary(results, entries) == {
-        "list: stub": 1,
-        "list: revision": 1,
-        "passed": 2,
-        "failed": 2,
-        "skipped": 1,
-    }
-
-
 def test_the_list_has_a_reason_for_each_test() -> None:
-    assert all(len(entry.why.split()) >= 3 for entry in reviewed.read().values())
-
-
-@pytest.mark.parametrize("line", ["a\tother\twhy", "a\tstub\t", "a\tstub\twhy\na\tstub\twhy"])
-def test_a_line_without_kind_or_reason_is_refused(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "list.tsv"
-    path.write_text(f"test\tkind\twhy\n{line}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"list\.tsv"):
-        reviewed.read(path)
+    entries = reviewed.read(REVIEWED, KINDS).values()
+    assert all(len(entry.why.split()) >= 3 for entry in entries)

@@ -23,9 +23,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["ForkServer", "fork_server"]
+__all__ = ["ForkServer", "fork_server", "start_fork_server"]
 
 TWIN = ("opwright.twin", "torch", "torch_npu")
 # An isolated test is run by pytest, with the plugins and the settings of all tests.
@@ -78,9 +78,14 @@ class ForkServer:
 @cache
 def fork_server(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> ForkServer:
     """Start a server that has these modules besides the twin, once; it ends with this process."""
+    return start_fork_server(modules, dict(environment))
+
+
+def start_fork_server(modules: Sequence[str], environment: Mapping[str, str]) -> ForkServer:
+    """Start a server that has these modules besides the twin; it ends with this process."""
     process = subprocess.Popen(
         [sys.executable, __file__, *TWIN, *modules, *RUNNER],
-        env=dict(environment),
+        env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

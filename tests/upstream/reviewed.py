@@ -1,32 +1,23 @@
-"""The list of tests that are not run as they are, or cannot pass, each with its reason.
+"""The list of a repository's tests that are not run as they are, or cannot pass, with reasons.
 
-`reviewed.tsv` has a line for each: the test, a kind and why.
-
-* `device`: it passes if new tensors are on the NPU: as it stands, it mixes devices.
-* `stub`: it asks for what only the vendor's stub answers.
-* `revision`: the installed TorchAir does otherwise than the revision of the tests.
-* `twin`: the twin does otherwise than CANN.
-
-A test of the last three kinds has to fail, and each other one has to pass.
+`reviewed.tsv` has a line for each: the test, a kind and why. A test of the list has to fail unless
+its kind is `device`, and each other one has to pass. `device` says that it passes if new tensors
+are on the NPU: as it stands, it mixes devices.
 """
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
 
-    from tests.torchair_upstream.pool import Result
+    from tests.upstream.results import Result
 
-__all__ = ["REVIEWED", "Entry", "complaints", "read", "summary"]
-
-REVIEWED = Path(__file__).with_name("reviewed.tsv")
-
-Kind: TypeAlias = Literal["device", "stub", "revision", "twin"]
+__all__ = ["Entry", "complaints", "read", "summary"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +25,12 @@ class Entry:
     """A line of the list."""
 
     test: str
-    kind: Kind
+    kind: str
     why: str
 
 
-def read(path: Path = REVIEWED) -> dict[str, Entry]:
-    """Return the list, by test.
+def read(path: Path, kinds: Collection[str]) -> dict[str, Entry]:
+    """Return the list, by test; each kind is one of these.
 
     Raises
     ------
@@ -49,10 +40,10 @@ def read(path: Path = REVIEWED) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            entry = Entry(test=row["test"], kind=row["kind"], why=row["why"])  # type: ignore[arg-type] # looked at below
-            if entry.kind not in get_args(Kind) or not entry.why or entry.test in entries:
-                kinds = ", ".join(get_args(Kind))
-                message = f"{path.name}: {row} must be there once, have a kind of {kinds}, a reason"
+            entry = Entry(test=row["test"], kind=row["kind"], why=row["why"])
+            if entry.kind not in kinds or not entry.why or entry.test in entries:
+                words = ", ".join(kinds)
+                message = f"{path.name}: {row} must be there once, have a kind of {words}, a reason"
                 raise ValueError(message)
             entries[entry.test] = entry
     return entries
