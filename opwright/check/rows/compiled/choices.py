@@ -1,11 +1,10 @@
-"""Samples that a converter may treat apart: it looks dtypes and words up in tables of its own."""
+"""Samples that a converter may treat apart: it looks words up in tables of its own."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare.sample import TensorSpec
 from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
@@ -22,13 +21,14 @@ MOST_EXAMINED = 60  # drawing samples is cheap beside a graph
 
 
 def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
-    """Return samples with a dtype or a word that none of these has.
+    """Return samples with a word that none of these has.
 
-    A word is the value of an argument that chooses: a dtype, a str, a bool.
+    A word is the value of an argument that chooses: a dtype, a str, a bool. Tensors of half
+    precision are left out: eager and compiled calls round them at other places.
     """
     known = {choice for each in taken for choice in list_choices(context, each)}
     found: list[Sample] = []
-    for sample in islice(context.samples.of({"dtype", "value"}, 0), MOST_EXAMINED):
+    for sample in islice(context.samples.of({"value"}, 0), MOST_EXAMINED):
         new = list_choices(context, sample) - known
         if new and len(found) < MOST_SAMPLES:
             known |= new
@@ -37,12 +37,6 @@ def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
 
 
 def list_choices(context: RowContext, sample: Sample) -> set[tuple[str, object]]:
-    """Return the dtypes of a sample's tensors and its words, by argument."""
+    """Return the words of a sample, by argument."""
     arguments = {each.name: each for each in context.subject.schema.arguments}
-    found: set[tuple[str, object]] = set()
-    for name, value in sample.values:
-        if arguments[name].type.base in CHOOSING:
-            found.add((name, value))
-        elements = value if isinstance(value, tuple) else (value,)
-        found |= {(name, each.dtype) for each in elements if isinstance(each, TensorSpec)}
-    return found
+    return {(name, value) for name, value in sample.values if arguments[name].type.base in CHOOSING}
