@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "acl/acl_base_rt.h"
+#include "acl/acl_rt_compile.h"
 
 namespace opwright::rtc {
 
