@@ -97,18 +97,18 @@ class OrderPlugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Run the test, then look at what was found in its fixtures and in itself."""
-        with no_findings():
+        with fail_on_findings():
             yield
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
         """End the fixtures, then look at what was found there, or in one that failed to begin."""
-        with no_findings():
+        with fail_on_findings():
             yield
 
 
 @contextmanager
-def no_findings() -> Iterator[None]:
+def fail_on_findings() -> Iterator[None]:
     """Fail if anything was found since the last time."""
     try:
         yield

@@ -4,6 +4,7 @@
 // (program_operands.tsv): what torch_npu passes, its own checks have seen, and pages forbid some of it.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +18,8 @@ struct NamedTensors {
   std::vector<const aclTensor*> tensors;
 };
 
-// Throws Error if an operand is none of those that the function's page allows.
-void require_documented(std::string_view function, const std::vector<NamedTensors>& operands);
-
-// True if this process compares the operands of this function.
-bool is_documented(std::string_view function) noexcept;
+// Throws Error if an operand is none of those that the function's page allows. `list_operands` is called if this
+// process compares the operands of this function.
+void require_documented(std::string_view function, const std::function<std::vector<NamedTensors>()>& list_operands);
 
 }  // namespace opwright::opapi

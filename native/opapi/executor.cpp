@@ -72,7 +72,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     if (!function_.has_dry_run || !function_.has_tensors) return;
     const Signature call = sign(Signature::Detail::kShapes);
     if (is_accepted(call)) return;
-    if (!on_consumer_thread()) require_documented_operands();
+    if (!on_consumer_thread()) require_documented(function_.name, [this] { return list_operands(); });
     if (!dry_run(attempt_of, this, threads_)) return;
     if (function_.is_simple) require_kernels_once();
     accept(call);
@@ -174,8 +174,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     accept(dtypes);
   }
 
-  void require_documented_operands() {
-    if (!is_documented(function_.name)) return;
+  std::vector<NamedTensors> list_operands() {
     std::vector<NamedTensors> operands;
     for (const Parameter& parameter : function_) {
       std::vector<std::vector<aclTensor*>> tensors;
@@ -183,7 +182,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
       if (tensors.empty()) continue;
       operands.push_back({parameter.name, {tensors[0].begin(), tensors[0].end()}});
     }
-    require_documented(function_.name, operands);
+    return operands;
   }
 
   void add_tensors(const Parameter& parameter, std::vector<std::vector<aclTensor*>>& tensors) {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "read_list"]
 
-# Options of the vendor's build, that keep what it makes on its way.
+# Options of the vendor's build that keep intermediate files.
 WITHOUT_MEANING = {"--save-temp-files"}
 
 

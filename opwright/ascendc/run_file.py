@@ -74,8 +74,8 @@ exit 0
 
 def write_run_file(package: Path, target: Path) -> None:
     """Write the file that installs a package; the same package gives the same bytes."""
-    text = INSTALLER.format(vendor=package.name, name=target.name, lines="{lines}")
-    lines = text.count("\n") + 1
+    lines = INSTALLER.count("\n") + 1  # the archive begins behind them
+    text = INSTALLER.format(vendor=package.name, name=target.name, lines=lines)
     content = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=content, mode="wb", mtime=0) as packed,
@@ -84,7 +84,7 @@ def write_run_file(package: Path, target: Path) -> None:
         archive.add(package, arcname=package.name, filter=strip_owner_and_times)
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.with_name(target.name + ".new")
-    new.write_bytes(text.replace("{lines}", str(lines)).encode() + content.getvalue())
+    new.write_bytes(text.encode() + content.getvalue())
     new.chmod(0o755)
     new.replace(target)
 

@@ -40,6 +40,7 @@ RUNTIME_COMPILATION = "--opwright-runtime-compilation"
 NAME_EXPRESSIONS = "name expressions"  # the file that messages about them name
 # A kernel is one of a binary's, whatever another one has under its name.
 BINARY = ("-fPIC", "-fno-gnu-unique")
+OPTIONS = "the options of aclrtcCompileProg"
 UNKNOWN_OPTION = "unrecognized command-line option"
 
 
@@ -128,16 +129,12 @@ def parse_program_options(options: Sequence[str]) -> Request:
     inputs = [str(source.path) for source in request.sources]
     inputs += [word for word in request.linking if not word.startswith("-")]
     if request.name is not None:
-        raise CompilerOptionError(
-            where="the options of aclrtcCompileProg", got=f"-o {request.name}"
-        )
+        raise CompilerOptionError(where=OPTIONS, got=f"-o {request.name}")
     if request.output is not Output.PROGRAM:
-        raise CompilerOptionError(
-            where="the options of aclrtcCompileProg", got=request.output.value
-        )
+        raise CompilerOptionError(where=OPTIONS, got=request.output.value)
     if inputs:
         raise CompilerOptionError(
-            where="the options of aclrtcCompileProg",
+            where=OPTIONS,
             got=f"the file {inputs[0]}",
             fix="give headers to aclrtcCreateProg",
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.ascendc.commands import on_twin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,18 +88,6 @@ set_target_properties(linked PROPERTIES LINKER_LANGUAGE ASC)
 target_include_directories(linked PRIVATE $ENV{ASCEND_HOME_PATH}/include)
 target_link_libraries(linked PRIVATE kernel)
 """
-
-
-def on_twin(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command on the twin in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "opwright", "run", "--", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
 
 
 def done(folder: Path, command: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.ascendc.commands import on_twin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,18 +210,6 @@ int main(int count, char**) {
   return failures;
 }
 """
-
-
-def on_twin(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command on the twin in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "opwright", "run", "--", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests.ecosystem.tolerances import GRADIENT_ERROR, HALF_LOSS_ERROR, LOSS_ERR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Outcome", "Row", "page", "rows"]
+__all__ = ["LIBRARIES", "Outcome", "Row", "page", "rows"]
 
 LIBRARIES = ("transformers", "timm", "diffusers")
 Outcome: TypeAlias = Literal["passed", "known", "failed", "skipped"]

@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
 
-__all__ = ["Plan", "Result", "Run", "is_about", "local", "results_of"]
+__all__ = ["Plan", "Result", "Run", "is_about", "results_of"]
 
 Plan: TypeAlias = "dict[str, list[str]]"
 # The rows of a process's report, how it ended, and the end of its output.
@@ -51,11 +51,6 @@ def results_of(
         results.append(Result(test=test, outcome="ended", message=f"{status}: {output}", seconds=0))
         if not lost:
             return results
-
-
-def local(name: str, tests: Iterable[str]) -> list[str]:
-    """Return those of the tests that a module has."""
-    return [test for test in tests if test.startswith(f"{name}.")]
 
 
 def is_about(patterns: Collection[str], test: str) -> bool:

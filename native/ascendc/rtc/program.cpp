@@ -35,7 +35,7 @@ class Folder {
     path_ = pattern;
   }
   ~Folder() {
-    std::error_code ignored;  // what is left is the system's to clean up
+    std::error_code ignored;  // the system cleans up temporary files that are left
     std::filesystem::remove_all(path_, ignored);
   }
   Folder(const Folder&) = delete;

@@ -1,12 +1,12 @@
 // native/runtime/order/system_calls.h
-// Buffers that the program gives to the kernel. The kernel raises no signal for a page without rights, it answers
-// EFAULT; so the calls of the C library that lead there are led through here first.
+// System calls on buffers of the program. The kernel does not raise a signal for a page without rights but returns
+// EFAULT, so the C library's functions are replaced by ones that check the buffer first.
 #pragma once
 
 namespace opwright::order {
 
-// Leads the calls of all libraries that are loaded by now through here. Costs a look at the list of libraries if none
-// has come since the last time. Takes the loader's lock.
+// Redirects the calls of every loaded library. Cheap if no library has been loaded since the last call. Takes the
+// loader's lock.
 void follow_system_calls();
 
 }  // namespace opwright::order

@@ -20,7 +20,7 @@ def converter_of(subject: Subject) -> Callable[..., object] | None:
     if subject.operator.converter is not None:
         return subject.operator.converter
     if subject.facts is not None and not subject.is_foreign:
-        return None  # what is registered is derived
+        return None  # only a derived one is registered
     return find_registered(subject.overload)
 
 

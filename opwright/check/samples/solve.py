@@ -372,7 +372,8 @@ class Solving:
             length = self.choose(f"length {name}", "length", lengths, count)
         else:
             length = argument.type.length
-        dtypes = self.dtypes_of_several(name, dtype) if length > 1 else (dtype,)
+        is_mixed = length > 1 and self.is_mixed(name, dtype)
+        dtypes = (dtype, other_float(dtype)) if is_mixed else (dtype,)
         patterns = self.problem.patterns[name]
         items: list[Value] = []
         place = 0
@@ -389,15 +390,14 @@ class Solving:
             place += 1
         return tuple(items)
 
-    def dtypes_of_several(self, name: str, dtype: str) -> tuple[str, ...]:
-        """Return the dtype of the first tensor, and that of others; elements of a list alternate.
+    def is_mixed(self, name: str, dtype: str) -> bool:
+        """Choose whether an argument brings a second floating-point dtype.
 
-        Of an operator that nobody describes they may differ: its kernel for the CPU says whether.
+        Of an operator that nobody describes it may: its kernel for the CPU says whether.
         """
         if self.problem.subject.facts is not None or dtype not in FLOATS:
-            return (dtype,)
-        is_mixed = self.choose(f"mixed {name}", "dtype", (False, True), base=False)
-        return (dtype, next(each for each in FLOATS if each != dtype)) if is_mixed else (dtype,)
+            return False
+        return self.choose(f"mixed {name}", "dtype", (False, True), base=False)
 
     def tensor(
         self, argument: Argument, shape: tuple[int, ...], dtype: str, index: int
@@ -476,7 +476,9 @@ class Solving:
                 options = (*options, *WHOLE)  # its kernels say whether they take them
             self.dtypes[""] = self.choose("dtype", "dtype", options, shown or FLOATS[0])
             return self.dtypes[""]
-        return self.dtypes_of_several(name, self.dtypes[""])[-1]
+        dtype = self.dtypes[""]
+        is_single = argument is not None and argument.type.is_tensor  # a list mixes its own
+        return other_float(dtype) if is_single and self.is_mixed(name, dtype) else dtype
 
     def shown_dtypes(self, argument: Argument) -> tuple[str, ...]:
         """Return the dtypes that samples give for an argument."""
@@ -484,3 +486,8 @@ class Solving:
         specs = [s for v in values for s in (v if isinstance(v, tuple) else (v,))]
         found = [s.dtype for s in specs if isinstance(s, TensorSpec) and s.dtype is not None]
         return tuple(dict.fromkeys(found))
+
+
+def other_float(dtype: str) -> str:
+    """Return a floating-point dtype that is another one."""
+    return next(each for each in FLOATS if each != dtype)

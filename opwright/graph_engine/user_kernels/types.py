@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import Attribute, Port, Prototype, PrototypeError, derive
@@ -72,11 +71,10 @@ def candidates() -> Iterator[Served]:
 
 def registrations() -> tuple[Registration, ...]:
     """Return the kernels of this process, once each; those of kernel files are loaded."""
-    from opwright.twin.user_kernels.files import kernel_files, load_file  # noqa: PLC0415 - importing the twin arms it
+    from opwright.twin.user_kernels.files import load_kernel_files  # noqa: PLC0415 - importing the twin arms it
     from opwright.twin.user_kernels.registry import registry  # noqa: PLC0415 - as above
 
-    for file in kernel_files(os.environ):
-        load_file(file)
+    load_kernel_files()
     with registry.lock:
         found = {id(entry): entry for entry in registry.entries.values()}
     return tuple(found.values())

@@ -12,7 +12,6 @@ import functools
 import os
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakKeyDictionary
 
 from opwright.aclnn.prototype import plain_interface
 from opwright.kit.declare.rules import DtypeArgument
@@ -47,6 +46,7 @@ running = threading.local()
 # By these, graphs know which operator types it serves.
 NAMESPACE = "opwright_namespace"
 OPERATORS = "opwright_operators"
+NOTES = "opwright_notes"  # of a user's kernel: those that are not taken back
 
 
 def is_in_task() -> bool:
@@ -78,15 +78,15 @@ def register_references(
     DuplicateKernelError
         OPW-K021: a set in another file has the function.
     """
-    from opwright.twin.user_kernels.files import kernel_files, load_file  # noqa: PLC0415 - importing the twin arms it
+    from opwright.twin.user_kernels.files import load_kernel_files  # noqa: PLC0415 - importing the twin arms it
     from opwright.twin.user_kernels.registry import Registration, registry  # noqa: PLC0415 - as above
 
     functions: dict[str, list[OperatorFacts]] = {}
     for each in facts.operators:
         if each.role == "declared" and each.call is not None and each.operator.reference:
             functions.setdefault(each.call.function, []).append(each)
-    for file in kernel_files(os.environ) if functions else ():
-        load_file(file)
+    if functions:
+        load_kernel_files()
     for function, operators in functions.items():
         known = registry.find(function)
         is_own = known is not None and is_reference_of(known.function, facts)
@@ -145,19 +145,15 @@ class OperatorNote:
     that is left counts.
     """
 
-    notes: ClassVar[WeakKeyDictionary[Callable[..., object], list[OperatorNote]]] = (
-        WeakKeyDictionary()
-    )
-
     def __init__(self, function: Callable[..., object], operators: Sequence[OperatorFacts]) -> None:
         self.function = function
         self.operators = tuple(operators)
-        OperatorNote.notes.setdefault(function, []).append(self)
+        vars(function).setdefault(NOTES, []).append(self)
         vars(function)[OPERATORS] = self.operators
 
     def remove(self) -> None:
         """Take the note back; a second call does nothing."""
-        left = OperatorNote.notes.get(self.function, [])
+        left: list[OperatorNote] = vars(self.function)[NOTES]
         if self not in left:
             return
         left.remove(self)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
-import os
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ import torch
 
 from opwright.errors import OpwrightError
 from opwright.twin.user_kernels.arguments import ArgumentView, read_argument
-from opwright.twin.user_kernels.files import kernel_files, load_file
+from opwright.twin.user_kernels.files import load_kernel_files
 from opwright.twin.user_kernels.registry import registry
 
 if TYPE_CHECKING:
@@ -50,8 +49,7 @@ def connect(function: str) -> None:
     KernelFileError
         OPW-K025.
     """
-    for file in kernel_files(os.environ):
-        load_file(file)
+    load_kernel_files()
     if registry.find(function) is not None:
         native().opwright_kernel_add(function.encode(), dispatcher)
 

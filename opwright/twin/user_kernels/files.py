@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
 
-__all__ = ["NoKernelError", "build_packages", "kernel_files", "load_file"]
+__all__ = ["NoKernelError", "build_packages", "load_file", "load_kernel_files"]
 
 
 CPP = (".cpp", ".cc", ".cxx")
@@ -81,6 +81,18 @@ def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the Python files that `opwright run --kernels` named."""
     files = map(Path, filter(None, environ.get("OPWRIGHT_KERNELS", "").split(os.pathsep)))
     return tuple(file for file in files if file.suffix not in CPP)
+
+
+def load_kernel_files() -> None:
+    """Import the kernel files of this process, each once.
+
+    Raises
+    ------
+    KernelFileError
+        OPW-K025.
+    """
+    for file in kernel_files(os.environ):
+        load_file(file)
 
 
 lock = threading.RLock()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from opwright.ascendc.errors import CompilerOptionError
 from opwright.ascendc.project_errors import ProjectLayoutError
 from opwright.ascendc.project_layout import KernelFile
 from opwright.ascendc.run_file import write_run_file
+from tests.ascendc.commands import on_twin
 
 OPERATORS = Path(__file__).parent / "operators"
 LISTS = """\
@@ -75,16 +75,9 @@ def make_project(folder: Path, kind: str) -> Path:
     return folder
 
 
-def on_twin(folder: Path, *command: str) -> str:
+def output_of(folder: Path, *command: str) -> str:
     """Run a command that must succeed on the twin; return what it prints."""
-    result = subprocess.run(
-        [sys.executable, "-m", "opwright", "run", "--", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
+    result = on_twin(folder, *command, limit=500)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout + result.stderr
 
@@ -92,10 +85,10 @@ def on_twin(folder: Path, *command: str) -> str:
 @pytest.mark.build
 def test_a_project_becomes_a_file_that_installs_it(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", "RUN")
-    configured = on_twin(project, "cmake", "-B", "build")
+    configured = output_of(project, "cmake", "-B", "build")
     assert "not for ascend950, which the twin does not have" in configured
     assert "npu_op_library(cust_onnx_parsers ONNX_PLUGIN)" in configured
-    on_twin(project, "cmake", "--build", "build", "--target", "binary", "package")
+    output_of(project, "cmake", "--build", "build", "--target", "binary", "package")
     (file,) = (project / "build" / "made").glob("custom_opp_*.run")
     subprocess.run([file, f"--install-path={tmp_path / 'there'}"], check=True)
     package = tmp_path / "there" / "vendors" / "tests"
@@ -110,15 +103,15 @@ def test_a_project_becomes_a_file_that_installs_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["SHARED", "STATIC"])
 def test_a_project_becomes_a_library_that_programs_link(kind: str, tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", kind)
-    on_twin(project, "cmake", "-B", "build")
-    on_twin(project, "cmake", "--build", "build", "--target", "binary", "install")
+    output_of(project, "cmake", "-B", "build")
+    output_of(project, "cmake", "--build", "build", "--target", "binary", "install")
     use = tmp_path / "use"
     use.mkdir()
     (use / "CMakeLists.txt").write_text(USE)
     (use / "main.cpp").write_text(PROGRAM)
-    on_twin(use, "cmake", "-B", "build", f"-DCMAKE_PREFIX_PATH={project / 'build' / 'made'}")
-    on_twin(use, "cmake", "--build", "build")
-    assert on_twin(use, "build/use").endswith("linked\n")
+    output_of(use, "cmake", "-B", "build", f"-DCMAKE_PREFIX_PATH={project / 'build' / 'made'}")
+    output_of(use, "cmake", "--build", "build")
+    assert output_of(use, "build/use").endswith("linked\n")
 
 
 def test_an_installed_package_comes_first_and_goes_again(
