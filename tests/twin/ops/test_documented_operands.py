@@ -15,6 +15,8 @@ import torch
 from opwright.aclnn.known import find_known_parameters
 from opwright.aclnn.signature import CType
 from opwright.coverage.needed import needs
+from opwright.twin.symbols import read_library
+from opwright.twin.toolkit import installed_toolkit
 from tests.twin.aclnn_calls import AclnnError, Scalar, call
 from tests.twin.on_twin import ROOT
 
@@ -73,6 +75,14 @@ def test_functions_that_torch_npu_calls_have_a_table_of_their_own() -> None:
     assert "aclnnAdd" in called
     assert called.isdisjoint(row.function for row in rows(OPERANDS))
     assert called.issuperset(row.function for row in rows(PROGRAM_OPERANDS))
+
+
+@pytest.mark.parametrize("table", [OPERANDS, PROGRAM_OPERANDS])
+def test_functions_that_are_refused_by_name_have_no_rows(table: str) -> None:
+    """A complaint about an operand would come first, as if another operand could mend the call."""
+    refused = read_library(installed_toolkit().libraries / "libopapi.so").refused
+    assert "aclnnSituMxQuant" in refused
+    assert refused.isdisjoint(row.function for row in rows(table))
 
 
 def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
