@@ -61,7 +61,12 @@ at::Tensor masked_scores(const Problem& problem, int64_t groups) {
   if (problem.position.defined() && problem.scale_position) scores.add_(problem.position);
   scores.mul_(problem.scale);
   if (problem.position.defined() && !problem.scale_position) scores.add_(problem.position);
-  if (problem.hidden.defined()) scores.masked_fill_(problem.hidden, -kInfinity);
+  if (problem.hidden.defined()) {
+    const auto beyond = [&](const at::Tensor& tensor) {
+      return tensor.size(-1) > 1 ? tensor.slice(-1, problem.clear) : tensor;
+    };
+    scores.slice(-1, problem.clear).masked_fill_(beyond(problem.hidden), -kInfinity);
+  }
   return scores;
 }
 
@@ -106,9 +111,29 @@ at::Tensor dropout_factors(const at::Tensor& bits, int64_t first_bit, at::IntArr
   return spread.slice(0, skipped, skipped + last_bit - first_bit).view(scores).to(at::kFloat).div_(keep_prob);
 }
 
+namespace {
+
+// weights = softmax(scores). The largest weight of a row is 1 / sum, since the largest score's exponential is 1.
+at::Tensor weigh(const at::Tensor& scores, Result& result) {
+  const at::Tensor weights = at::_softmax(scores, 3, false);
+  result.sum = weights.amax(3, true).reciprocal_();
+  if (!result.blind.any().item<bool>()) return weights;
+  result.sum.masked_fill_(result.blind, 1);
+  return weights.masked_fill_(result.blind, 0);
+}
+
+// The same with a score more for each head, which takes a share and gives no value.
+at::Tensor weigh_beside(const at::Tensor& sink, const at::Tensor& scores, Result& result) {
+  const at::Tensor weights = scores.sub_(result.highest).exp_();
+  result.sum = weights.sum(3, true).add_(at::sub(sink, result.highest).exp_());
+  return weights.div_(result.sum);
+}
+
+}  // namespace
+
 Result forward(const Problem& problem) {
   const int64_t groups = groups_of(problem);
-  at::Tensor scores = masked_scores(problem, groups);
+  const at::Tensor scores = masked_scores(problem, groups);
   Result result;
   // A query that sees no key gets zeros: its maximum counts as 0, its sum as 1.
   at::DimVector rows(scores.sizes());
@@ -117,11 +142,13 @@ Result forward(const Problem& problem) {
   if (problem.sink.defined()) result.highest = at::maximum(result.highest, per_head(problem.sink));
   result.blind = result.highest.eq(-kInfinity);
   result.highest.masked_fill_(result.blind, 0);
-  at::Tensor weights = scores.sub_(result.highest).exp_();
-  result.sum = weights.sum(3, true);
-  if (problem.sink.defined()) result.sum.add_(at::sub(per_head(problem.sink), result.highest).exp_());
-  result.sum.masked_fill_(result.blind, 1);
-  weights.div_(result.sum);
+  at::Tensor weights;
+  if (scores.size(3) == 0) {
+    weights = scores;
+    result.sum = at::ones(rows, scores.options());
+  } else {
+    weights = problem.sink.defined() ? weigh_beside(per_head(problem.sink), scores, result) : weigh(scores, result);
+  }
   if (problem.drop.defined()) weights.mul_(problem.drop);
   result.out = product(weights, problem.value, groups);
   return result;

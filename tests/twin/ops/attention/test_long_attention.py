@@ -30,6 +30,9 @@ CASES = [
     Case(1, 4, 1, 513, 1030, None),
     Case(1, 2, 2, 700, 400, 3),  # the first 300 queries see nothing
     Case(1, 2, 2, 700, 700, 4),
+    Case(3, 6, 3, 40, 130, 2),  # several heads in a block
+    Case(2, 8, 8, 256, 256, 2),
+    Case(2, 6, 2, 40, 130, 0, position=True),
 ]
 
 
