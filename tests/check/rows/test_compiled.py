@@ -79,3 +79,26 @@ def test_a_converter_is_asked_for_each_dtype_that_an_argument_names() -> None:
     outcome = examine_cell(subject, row("compiled"), "max-autotune", samples=Samples(subject))
     (finding,) = outcome.findings
     assert "bfloat16" in str(finding.sample)
+
+
+def test_a_converter_is_asked_for_numbers_that_are_left_out() -> None:
+    ops = ow.OperatorSet("opwright_test_left_out")
+
+    @ops.operator(
+        "scales_by(Tensor x, *, float? factor=2.0) -> Tensor",
+        aclnn="aclnnScalesBy(x, factor or 1.0, out)",
+        dtypes={"x": "float32"},
+    )
+    def scales_by(x: torch.Tensor, *, factor: float | None = 2.0) -> torch.Tensor:
+        return x * (1.0 if factor is None else factor)
+
+    @scales_by.converter
+    def convert(x: object, *, factor: float | None = 2.0) -> object:
+        attrs = {"factor": attr.Float(factor)}  # of None, too
+        return custom_op("ScalesBy", inputs={"x": x}, attrs=attrs, outputs=["out"])
+
+    assert convert is not None
+    (subject,) = subjects_of_set(ops)
+    outcome = examine_cell(subject, row("compiled"), "max-autotune", samples=Samples(subject))
+    (finding,) = outcome.findings
+    assert "('factor', None)" in str(finding.sample)

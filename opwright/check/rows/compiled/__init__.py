@@ -14,7 +14,8 @@ an operator that writes, the function also writes a copy that it made itself and
 Column `max-autotune` has a graph with attributes that are 0, False or "" where their defaults are
 not, too: a converter that asks `if scale:` drops them. Of several flags, or a mask, each is set
 alone: a converter that takes one for another passes the same values as long as all are equal. A
-converter that somebody wrote also gets each value of a str or dtype argument.
+converter that somebody wrote also gets each value of a str or dtype argument, and None for a
+number that may be left out.
 
 Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
 sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a

@@ -1,4 +1,4 @@
-"""Samples that a converter may treat apart: it looks words up in tables of its own."""
+"""Samples that a converter may treat apart: words, which it looks up, and arguments left out."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ MOST_EXAMINED = 60  # drawing samples is cheap beside a graph
 def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
     """Return samples with a word that none of these has.
 
-    A word is the value of an argument that chooses: a dtype, a str, a bool. Tensors of half
-    precision are left out: eager and compiled calls round them at other places.
+    A word is the value of an argument that chooses: a dtype, a str, a bool, None in place of a
+    number. Tensors of half precision are left out: eager and compiled calls round them at other
+    places.
     """
     known = {choice for each in taken for choice in list_choices(context, each)}
     found: list[Sample] = []
-    for sample in islice(context.samples.of({"value"}, 0), MOST_EXAMINED):
+    for sample in islice(context.samples.of({"value", "presence"}, 0), MOST_EXAMINED):
         new = list_choices(context, sample) - known
         if new and len(found) < MOST_SAMPLES:
             known |= new
@@ -38,5 +39,9 @@ def find_choices(context: RowContext, taken: Iterable[Sample]) -> list[Sample]:
 
 def list_choices(context: RowContext, sample: Sample) -> set[tuple[str, object]]:
     """Return the words of a sample, by argument."""
-    arguments = {each.name: each for each in context.subject.schema.arguments}
-    return {(name, value) for name, value in sample.values if arguments[name].type.base in CHOOSING}
+    types = {each.name: each.type for each in context.subject.schema.arguments}
+    return {
+        (name, value)
+        for name, value in sample.values
+        if types[name].base in CHOOSING or (value is None and not types[name].is_tensor)
+    }
