@@ -21,6 +21,15 @@ void relu(const at::Tensor& self, at::Tensor& out) {
   at::clamp_min_out(out, self, 0);
 }
 
+// int32, which ATen refuses, is computed in float32 and truncated.
+void hardsigmoid(const at::Tensor& self, at::Tensor& out) {
+  if (self.scalar_type() == at::kInt) {
+    assign(out, at::hardsigmoid(self.to(at::kFloat)));
+  } else {
+    at::hardsigmoid_out(out, self);
+  }
+}
+
 // celu(x) = elu(x) with the negative input divided by alpha, which is how ATen computes it.
 at::Scalar celu_input_scale(const at::Scalar& alpha) {
   require(alpha.toDouble() != 0, ACLNN_ERR_PARAM_INVALID, "alpha cannot be 0 for celu");
@@ -154,8 +163,8 @@ ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), at::glu_backward
 ACLNN(Hardshrink, (In, self)(Scalar, lambd)(Out, out), at::hardshrink_out(out, self, lambd))
 ACLNN(HardshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
       at::hardshrink_backward_out(gradInput, gradOutput, self, lambd))
-ACTIVATION(Hardsigmoid, hardsigmoid)
-INPLACE_ACTIVATION(InplaceHardsigmoid, hardsigmoid)
+ACLNN(Hardsigmoid, (In, self)(Out, out), hardsigmoid(self, out))
+ACLNN(InplaceHardsigmoid, (Ref, self), hardsigmoid(self, self))
 ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward)
 ACTIVATION(Hardswish, hardswish)
 INPLACE_ACTIVATION(InplaceHardswish, hardswish)

@@ -33,6 +33,26 @@ void triangular_solve(const at::Tensor& self, const at::Tensor& a, bool upper, b
 // Callers of the backward pass write infinity as -1.
 double norm_order(float p) { return p < 0 ? std::numeric_limits<double>::infinity() : p; }
 
+// CANN takes p = 0, the number of elements that are not zero, which ATen's renorm refuses.
+void renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max_norm, at::Tensor& out) {
+  if (p.toDouble() != 0) {
+    at::renorm_out(out, self, p, dim, max_norm);
+    return;
+  }
+  require(max_norm.toDouble() >= 0, ACLNN_ERR_PARAM_INVALID, "maxNorm is ", max_norm.toDouble(),
+          "; allowed: 0 and more");
+  at::DimVector others;
+  const int64_t kept = at::maybe_wrap_dim(dim, self.dim());
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (i != kept) others.push_back(i);
+  }
+  constexpr double kEpsilon = 1e-7;  // ATen's, for other p
+  const at::Tensor norms = at::sum(self.ne(0), others, /*keepdim=*/true, self.scalar_type());
+  const at::Tensor factors =
+      at::where(norms.gt(max_norm), at::mul(at::reciprocal(at::add(norms, kEpsilon)), max_norm), 1.0);
+  at::mul_out(out, self, factors);
+}
+
 }  // namespace
 
 ACLNN(Inverse, (In, self)(Out, out),
@@ -58,5 +78,6 @@ ACLNN(PdistForward, (In, self)(Scalar, pScalar)(Out, out),
       assign(out, at::_pdist_forward(self.contiguous(), pScalar.toDouble())))
 ACLNN(Pdist, (In, self)(Float, p)(Out, out), assign(out, at::_pdist_forward(self.contiguous(), p)))
 ACLNN(Renorm, (In, self)(Scalar, p)(Int, dim)(Scalar, maxNorm)(Out, out),
-      rounded_once(out, [&](at::Tensor& target) { at::renorm_out(target, widened(self), p, dim, maxNorm); }))
-ACLNN(InplaceRenorm, (Ref, selfRef)(Scalar, p)(Int, dim)(Scalar, maxNorm), selfRef.renorm_(p, dim, maxNorm))
+      rounded_once(out, [&](at::Tensor& target) { renorm(widened(self), p, dim, maxNorm, target); }))
+ACLNN(InplaceRenorm, (Ref, selfRef)(Scalar, p)(Int, dim)(Scalar, maxNorm),
+      rounded_once(selfRef, [&](at::Tensor& target) { renorm(widened(selfRef), p, dim, maxNorm, target); }))

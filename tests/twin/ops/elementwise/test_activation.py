@@ -10,7 +10,15 @@ import torch
 from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, check, check_in_place, check_out, layouts, rejects
+from tests.twin.ops.compare import (
+    agree,
+    check,
+    check_in_place,
+    check_out,
+    layouts,
+    rejects,
+    run_on_npu,
+)
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
@@ -87,6 +95,13 @@ def test_gradient(name: str) -> None:
 def test_relu_of_integers() -> None:
     check(torch.relu, some((3, 4), torch.int32))
     rejects("relu", torch.relu, torch.tensor([True]))
+
+
+def test_hardsigmoid_of_integers_is_truncated() -> None:
+    x = torch.arange(-6, 7, dtype=torch.int32)
+    expected = functional.hardsigmoid(x.float()).int()
+    agree(run_on_npu(functional.hardsigmoid, x), expected)
+    agree(run_on_npu(lambda y: functional.hardsigmoid(y, inplace=True), x), expected)
 
 
 def test_celu_needs_alpha() -> None:

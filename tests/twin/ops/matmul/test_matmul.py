@@ -224,6 +224,19 @@ def test_renorm_in_place() -> None:
     check_in_place(torch.Tensor.renorm_, some((3, 8), torch.float32)[:, ::2], 2, 0, 1.5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("dim", [0, -1])
+def test_renorm_by_the_number_of_elements_that_are_not_zero(dtype: torch.dtype, dim: int) -> None:
+    x = torch.tensor([[1.0, 0, -2, 0], [0, 0, 4, 0], [8, 2, 6, 1]], dtype=dtype)
+    counts = (x != 0).sum(1 if dim == 0 else 0, keepdim=True)
+    expected = torch.where(counts > 1, x * (1.5 / counts), x).to(dtype)
+    actual = run_on_npu(lambda y: torch.renorm(y, 0, dim, 1.5), x)
+    torch.testing.assert_close(actual.cpu(), expected)  # type: ignore[attr-defined]
+    actual = run_on_npu(lambda y: y.renorm_(0, dim, 1.5), x)
+    torch.testing.assert_close(actual.cpu(), expected)  # type: ignore[attr-defined]
+    rejects("aclnnRenorm", torch.renorm, x, -1, dim, 1.5)
+
+
 def test_matmul_refuses_wrong_calls() -> None:
     rejects("aclnnLinalgCholesky", torch.linalg.cholesky, -torch.eye(3))
     rejects("aclnnMv", torch.mv, some((3, 4), torch.float32), some((5,), torch.float32))
