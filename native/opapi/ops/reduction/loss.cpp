@@ -17,14 +17,19 @@ void kl_div(const at::Tensor& self, const at::Tensor& target, int64_t reduction,
   }
 }
 
-// A loss and the weights that it was divided by; a loss of each element is no total.
+// A loss and the weights that it was divided by, each rounded once; a loss of each element is no total.
 template <class Compute>
 void write_loss(at::Tensor& out, at::Tensor& total_weight, int64_t reduction, Compute compute) {
+  const auto rounded = [&](at::Tensor& loss, at::Tensor& total) {
+    rounded_once(loss, [&](at::Tensor& wide_loss) {
+      rounded_once(total, [&](at::Tensor& wide_total) { compute(wide_loss, wide_total); });
+    });
+  };
   write_total(total_weight, [&](at::Tensor& total) {
     if (reduction == at::Reduction::None) {
-      compute(out, total);
+      rounded(out, total);
     } else {
-      write_total(out, [&](at::Tensor& loss) { compute(loss, total); });
+      write_total(out, [&](at::Tensor& loss) { rounded(loss, total); });
     }
   });
 }
@@ -193,7 +198,7 @@ ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
 ACLNN(NLLLoss,
       (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
       write_loss(out, totalWeightOut, reduction, [&](at::Tensor& loss, at::Tensor& total) {
-        at::nll_loss_forward_out(loss, total, self, target, weight, reduction, ignoreIndex);
+        at::nll_loss_forward_out(loss, total, widened(self), target, widened(weight), reduction, ignoreIndex);
       }))
 ACLNN(NLLLossBackward,
       (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,
@@ -202,7 +207,7 @@ ACLNN(NLLLossBackward,
 ACLNN(NLLLoss2d,
       (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
       write_loss(out, totalWeightOut, reduction, [&](at::Tensor& loss, at::Tensor& total) {
-        at::nll_loss2d_forward_out(loss, total, self, target, weight, reduction, ignoreIndex);
+        at::nll_loss2d_forward_out(loss, total, widened(self), target, widened(weight), reduction, ignoreIndex);
       }))
 ACLNN(NLLLoss2dBackward,
       (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,

@@ -101,10 +101,15 @@ UPSAMPLE_2D(UpsampleNearestExact2d, _upsample_nearest_exact2d)
 UPSAMPLE_3D(UpsampleNearestExact3d, _upsample_nearest_exact3d)
 
 ACLNN(UpsampleLinear1d, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scales)(Out, out),
-      at::upsample_linear1d_out(out, self, outputSize, alignCorners, scale(scales)))
+      rounded_once(out, [&](at::Tensor& target) {
+        at::upsample_linear1d_out(target, widened(self), outputSize, alignCorners, scale(scales));
+      }))
 ACLNN(UpsampleLinear1dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scales)(Out, out),
-      at::upsample_linear1d_backward_out(out, gradOut, outputSize, inputSize, alignCorners, scale(scales)))
+      rounded_once(out, [&](at::Tensor& target) {
+        at::upsample_linear1d_backward_out(target, widened(gradOut), outputSize, inputSize, alignCorners,
+                                           scale(scales));
+      }))
 ALIGNED_UPSAMPLE_2D(UpsampleBilinear2d, upsample_bilinear2d)
 ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dBackward, upsample_bilinear2d_backward)
 ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dBackwardV2, upsample_bilinear2d_backward)
@@ -116,12 +121,17 @@ ALIGNED_UPSAMPLE_2D(UpsampleBicubic2dAA, _upsample_bicubic2d_aa)
 ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBicubic2dAAGrad, _upsample_bicubic2d_aa_backward)
 ACLNN(UpsampleTrilinear3d,
       (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),
-      at::upsample_trilinear3d_out(out, self, outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)))
+      rounded_once(out, [&](at::Tensor& target) {
+        at::upsample_trilinear3d_out(target, widened(self), outputSize, alignCorners, scale(scalesD), scale(scalesH),
+                                     scale(scalesW));
+      }))
 ACLNN(UpsampleTrilinear3dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(
           Double, scalesW)(Out, gradInput),
-      at::upsample_trilinear3d_backward_out(gradInput, gradOut, outputSize, inputSize, alignCorners, scale(scalesD),
-                                            scale(scalesH), scale(scalesW)))
+      rounded_once(gradInput, [&](at::Tensor& target) {
+        at::upsample_trilinear3d_backward_out(target, widened(gradOut), outputSize, inputSize, alignCorners,
+                                              scale(scalesD), scale(scalesH), scale(scalesW));
+      }))
 
 ACLNN(Resize, (In, self)(Floats, scales)(Text, mode)(Out, out), resize(self, scales, mode, out))
 ACLNN(ThreeInterpolateBackward, (In, grad_x)(Index, idx)(In, weight)(Int32, m)(Out, grad_y),

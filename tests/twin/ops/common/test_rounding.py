@@ -15,7 +15,10 @@ from tests.twin.ops.samples import some
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LINE, VOLUME = ((2, 3, 9), (2, 3, 5, 6, 7))
 IMAGE, GRID = ((2, 3, 9, 10), (2, 5, 6, 2))
+ROWS = ((4801, 7),)
+LABELS = torch.arange(4801) % 7
 ROUNDED: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], ...]]] = {
     "pow": (lambda x: torch.pow(x, 2.3), ((7, 9),)),
     "pow_tensor": (torch.pow, ((7, 9), (7, 9))),
@@ -25,6 +28,26 @@ ROUNDED: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], ...
     "renorm": (lambda x: torch.renorm(x, 2, 0, 1.0), ((7, 9),)),
     "bicubic": (partial(functional.interpolate, size=(13, 7), mode="bicubic"), (IMAGE,)),
     "bilinear": (partial(functional.interpolate, size=(13, 7), mode="bilinear"), (IMAGE,)),
+    "linear": (partial(functional.interpolate, size=13, mode="linear"), (LINE,)),
+    "linear_backward": (
+        lambda x: torch.ops.aten.upsample_linear1d_backward(x, [9], [2, 3, 4], False),  # noqa: FBT003
+        (LINE,),
+    ),
+    "trilinear": (partial(functional.interpolate, size=(9, 8, 5), mode="trilinear"), (VOLUME,)),
+    "trilinear_backward": (
+        lambda x: torch.ops.aten.upsample_trilinear3d_backward(
+            x,
+            VOLUME[2:],
+            [2, 3, 3, 4, 4],
+            False,  # noqa: FBT003
+        ),
+        (VOLUME,),
+    ),
+    "nll_loss": (lambda x: functional.nll_loss(x, LABELS.to(x.device), reduction="sum"), ROWS),
+    "nll_loss2d": (
+        lambda x: functional.nll_loss(x[None].mT[..., None], LABELS[None, :, None].to(x.device)),
+        ROWS,
+    ),
     "grid_sample": (partial(functional.grid_sample, align_corners=False), (IMAGE, GRID)),
     "bce_with_logits": (functional.binary_cross_entropy_with_logits, ((7, 9), (7, 9))),
     "add_relu": (torch.ops.aten._add_relu, ((7, 9), (7, 9))),  # noqa: SLF001
