@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -159,6 +160,22 @@ OWN = {
         ).cpu()
         - torch.tensor([[2.5, 6.5, 9, 9], [9, 9, 9, 9]])
     ),
+    "yolo boxes encoded": lambda: (
+        torch_npu.npu_yolo_boxes_encode(
+            torch.tensor([[0.0, 0, 4, 2], [2, 2, 4, 4]]).to("npu"),
+            torch.tensor([[1.0, 0, 3, 2], [9, 9, 11, 9]]).to("npu"),
+            torch.tensor([8, 16], dtype=torch.int32).to("npu"),
+        ).cpu()
+        # A centre stays within its cell, a size that is nothing is the millionth part.
+        - torch.tensor(
+            [[0.5, 0.5, math.log(0.5), 0], [0.9375, 0.875, 0, math.log(1e-6)]],
+        )
+    ),
+    # The greatest number that is searched for is where the last of the bins begins.
+    "calibrated": lambda: calibrated(with_offset=False) - torch.tensor([1004.0625 / 127, 0]),
+    "calibrated with an offset": lambda: (
+        calibrated(with_offset=True) - torch.tensor([(1004.0625 + 512) / 255, -42])
+    ),
     "dropout": lambda: kept_share() - 0.75,
     "formats": lambda: torch_npu.npu_format_cast(stored(X.half()), ND).cpu() - X.half(),
     "matrix format": lambda: (
@@ -179,6 +196,18 @@ def stored(x: torch.Tensor) -> Any:  # noqa: ANN401 - torch_npu has no types
     found = torch_npu.npu_format_cast(x.to("npu"), FRACTAL_NZ)
     assert torch_npu.get_npu_format(found) == FRACTAL_NZ
     return found
+
+
+def calibrated(*, with_offset: bool) -> torch.Tensor:
+    """Return the scale and offset for numbers from -512 to 1016, of half and whole limits."""
+    values = torch.arange(-64.0, 128.0) * 8
+    counts = torch.histc(values, 128).cumsum(0).int()
+    scale, offset = torch_npu.npu_ifmr(
+        *(each.to("npu") for each in (values, values[:1], values[-1:], counts)),
+        *(0.999999, 0.999999, 0.5, 1.25, 0.5),
+        with_offset,
+    )
+    return torch.cat([scale, offset]).cpu()
 
 
 def kept_share() -> torch.Tensor:

@@ -26,6 +26,7 @@ Sides = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 ZEROS_4 = (0.0, 0.0, 0.0, 0.0)
 ONES_4 = (1.0, 1.0, 1.0, 1.0)
+YOLO_MARGIN = 1e-6  # what a centre keeps from the edges of its cell; the least ratio of sizes
 
 
 def center(boxes: torch.Tensor) -> Sides:
@@ -79,6 +80,24 @@ def bounding_box_decode(
         (gy + height * 0.5 - 0.5).clamp(0, rows),
     )
     return torch.stack(corners, -1).to(rois.dtype)
+
+
+@legacy_kernel("YoloBoxesEncode", source="ops-cv:common/inc/op_graph/op_cv_proto_extend.h")
+def yolo_boxes_encode(
+    anchor_boxes: torch.Tensor,
+    gt_bboxes: torch.Tensor,
+    stride: torch.Tensor,
+    *,
+    performance_mode: str = "high_precision",
+) -> torch.Tensor:
+    """Move within a cell of the grid, and scale, from anchors to boxes."""
+    # The CPU has one precision for both.
+    require_one_of("performance_mode", performance_mode, "high_precision", "high_performance")
+    anchors, boxes = (widen(each).reshape(-1, 2, 2) for each in (anchor_boxes, gt_bboxes))
+    shift = (boxes.mean(1) - anchors.mean(1)) / stride.unsqueeze(1) + 0.5
+    ratio = (boxes[:, 1] - boxes[:, 0]) / (anchors[:, 1] - anchors[:, 0])
+    coded = (shift.clamp(YOLO_MARGIN, 1 - YOLO_MARGIN), ratio.clamp_min(YOLO_MARGIN).log())
+    return torch.cat(coded, 1).to(gt_bboxes.dtype)
 
 
 def sides(boxes: torch.Tensor, *, trans: bool) -> Sides:
