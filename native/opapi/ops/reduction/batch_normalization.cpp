@@ -55,11 +55,13 @@ void batch_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
                          const OptionalTensor& save_mean, const OptionalTensor& save_invstd, bool training, double eps,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  // ATen's kernels take some strides for a memory format that both have, and then read other elements.
+  // ATen's kernels take some strides for a memory format that both have, and then read other elements. They add up the
+  // gradients of half precision in half precision.
+  const at::Tensor dense = widened(input).contiguous();
   const auto [by_input, by_weight, by_bias] = at::native_batch_norm_backward(
-      grad.contiguous(), input.contiguous(), scale_parameter(weight, input, {input.size(1)}),
-      parameter(running_mean, input), parameter(running_var, input), parameter(save_mean, input),
-      parameter(save_invstd, input), training, eps, mask<3>(output_mask));
+      widened(grad).contiguous(), dense, parameter(weight, dense), parameter(running_mean, dense),
+      parameter(running_var, dense), parameter(save_mean, dense), parameter(save_invstd, dense), training, eps,
+      mask<3>(output_mask));
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);

@@ -28,18 +28,19 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::In
                          const at::Tensor& rstd, const OptionalTensor& weight, const OptionalTensor& bias,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  const at::Tensor dense = input.contiguous();
-  const at::Tensor scale = or_undefined(scale_parameter(weight, input, shape));
+  // ATen's kernel adds up the gradients of half precision in half precision.
+  const at::Tensor dense = widened(input).contiguous();
+  const at::Tensor scale = or_undefined(parameter(weight, dense));
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(dense, shape, scale, or_undefined(bias));
   const auto [input_wanted, weight_wanted, bias_wanted] = mask<3>(output_mask);
-  const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
+  const at::TensorOptions options = dense.options();
   at::Tensor by_input, by_weight, by_bias;
   if (input_wanted) by_input = result_for(grad_input, dense);
   if (weight_wanted) by_weight = at::zeros(shape, options);
   if (bias_wanted) by_bias = at::zeros(shape, options);
   if (rows > 0) {
-    at::native::LayerNormBackwardKernel(at::kCPU, grad, dense, *parameter(mean, input), *parameter(rstd, input), scale,
-                                        rows, columns, &by_input, &by_weight, &by_bias);
+    at::native::LayerNormBackwardKernel(at::kCPU, widened(grad), dense, *parameter(mean, dense),
+                                        *parameter(rstd, dense), scale, rows, columns, &by_input, &by_weight, &by_bias);
   }
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -13,6 +14,9 @@ from tests.twin.aclnn_calls import AclnnError, call
 from tests.twin.ops.compare import HALVES, agree, check, copied
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EPS = 1e-5
 
@@ -86,6 +90,33 @@ def test_batch_norm_of_half(dtype: torch.dtype, wide: bool) -> None:  # noqa: FB
             weight,
             bias,
         )
+
+
+MANY = (512, 4, 8, 8)
+NORMS: dict[str, Callable[[], torch.nn.Module]] = {
+    "batch": lambda: torch.nn.BatchNorm2d(4),
+    "batch, given statistics": lambda: torch.nn.BatchNorm2d(4).eval(),
+    "layer": lambda: torch.nn.LayerNorm(8),
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("name", NORMS)
+def test_gradients_of_half_add_up_in_float32(name: str, dtype: torch.dtype) -> None:
+    x, grad = some(MANY, dtype, 0, 1), some(MANY, dtype, 0, 1).flip(0)
+    results = []
+    for norm, kept, device in (
+        (NORMS[name]().double(), torch.float64, "cpu"),
+        (NORMS[name]().to("npu"), dtype, "npu"),
+    ):
+        point = x.to(device, kept).requires_grad_()
+        leaves = [point, *norm.parameters()]
+        gradients = torch.autograd.grad(norm(point), leaves, grad.to(device, kept))
+        results.append([each.cpu() for each in gradients])
+    (wanted, *sums), (found, *added) = results
+    torch.testing.assert_close(found, wanted.to(dtype))
+    for actual, expected in zip(added, sums, strict=True):
+        torch.testing.assert_close(actual.double(), expected, rtol=1e-5, atol=5e-3)
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (2, 3, 6), (2, 6), (0, 6), (5, 2, 3)])
