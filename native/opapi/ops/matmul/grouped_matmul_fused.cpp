@@ -27,9 +27,11 @@ at::Tensor of_expert(const OptionalTensor& tensor, int64_t expert) {
 at::Tensor without_blocks(const Factors& factors) {
   const at::Tensor& weight = factors.weight;
   if (weight.dim() != 5) return weight;
-  const int64_t packed = weight.scalar_type() == at::kInt ? 8 : 1;
+  // int32 holds eight values of 4 bits.
+  const auto values_in = [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kInt ? 8 : 1; };
   const at::Tensor whole = weight.permute({0, 2, 3, 1, 4}).flatten(3, 4).flatten(1, 2);
-  const int64_t rows = factors.x.size(1), columns = factors.scale.size(-1) / packed;
+  const int64_t rows = factors.x.size(1) * values_in(factors.x);
+  const int64_t columns = factors.scale.size(-1) / values_in(weight);
   require(rows <= whole.size(1) && columns <= whole.size(2), ACLNN_ERR_PARAM_INVALID, "parameter 'weight' has shape ",
           weight.sizes(), "; its blocks do not cover the ", rows, " rows and ", columns, " columns of the factors");
   return whole.narrow(1, 0, rows).narrow(2, 0, columns);

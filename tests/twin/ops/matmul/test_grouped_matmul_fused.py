@@ -319,6 +319,28 @@ def test_swiglu_quant_of_blocks() -> None:
     nearly(actual, expected)
 
 
+def test_swiglu_quant_of_blocks_of_four_bits() -> None:
+    """Rows and weights have four bits; a block has 16 rows and 64 columns."""
+    x, weights = some((ROWS, 32), INT8, -8, 8), some((4, 32, 128), INT8, -8, 8)
+    scale, token = some((4, 128), torch.float32, 0, 1) / 300, some((ROWS,), torch.float32, 0, 1)
+    smooth = some((4, 64), torch.float32, 1, 2)
+    products = rows_of_experts(x, weights) * each_row(rounded_scale(scale)) * token[:, None]
+    left, right = products.float().chunk(2, 1)
+    gated = functional.silu(left) * right * each_row(smooth)
+    largest = gated.abs().amax(1) / 127
+    actual = run_on_npu(
+        torch_npu.npu_grouped_matmul_swiglu_quant_v2,
+        pack_int4(x),
+        [pack_int4(weights.view(4, 2, 16, 2, 64).permute(0, 3, 1, 2, 4).contiguous())],
+        [packed_scale(scale)],
+        token,
+        group_list(0),
+        smooth_scale=smooth,
+    )
+    assert isinstance(actual, tuple)
+    nearly(actual, ((gated / largest[:, None]).round().to(INT8), largest))
+
+
 def test_other_entry_points() -> None:
     """The functions that torch_npu takes for a weight in blocks: the same results."""
     x, weights = some((ROWS, 6), INT8, -128, 128), some((4, 6, 10), INT8, -128, 128)
