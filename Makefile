@@ -205,8 +205,13 @@ ecosystem: setup $(STAMPS)/ecosystem
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --npu-twin --junitxml build/ecosystem.xml $(if $(CASES),-k '$(CASES)') $(ECOSYSTEM)
 	$(if $(CASES),,$(BIN)/python -m tests.ecosystem.page docs/ecosystem.md build/ecosystem.xml)
 
+$(STAMPS)/op-plugin-tests: pyproject.toml $(STAMPS)/python
+	@echo "Python packages that op-plugin's tests import"
+	$(PACKAGES) $(PIP_ARGS) --group op-plugin-tests
+	touch $@
+
 # CASES="test_custom_ops.*": only these.
-op-plugin-tests: setup
+op-plugin-tests: setup $(STAMPS)/op-plugin-tests
 	@$(BIN)/python -m tests.op_plugin_upstream "$(or $(OP_PLUGIN),$(error OP_PLUGIN=FOLDER names a checkout of op-plugin's repository))" \
 	  $(if $(CASES),'$(CASES)') --jobs $(JOBS) --log build/op_plugin_tests.jsonl
 

@@ -17,10 +17,14 @@ TESTS = """
 import os
 import unittest
 
+import numpy as np
 import torch
 import torch_npu
 from hypothesis import given, strategies
 from torch_npu.testing.testcase import TestCase, run_tests
+
+
+PREPARED = []
 
 
 class Small(TestCase):
@@ -44,8 +48,15 @@ class Small(TestCase):
     def test_f_examples(self, number):
         self.assertEqual(torch.full((1,), number).npu().item(), number)
 
+    def test_f_names_of_an_older_numpy(self):
+        self.assertEqual(torch.zeros(2).npu().cpu().numpy().astype(np.int).tolist(), [0, 0])
+
+    def test_g_after_the_preparation_of_the_program(self):
+        self.assertEqual(PREPARED, ["seed"])
+
 
 if __name__ == "__main__":
+    PREPARED.append("seed")
     run_tests()
 """
 
@@ -74,6 +85,8 @@ def test_each_test_has_its_result_whatever_it_does(checkout: Path) -> None:
         "test_d_late_error": "failed",
         "test_e_skipped": "skipped",
         "test_f_examples": "passed",
+        "test_f_names_of_an_older_numpy": "passed",
+        "test_g_after_the_preparation_of_the_program": "passed",
     }
     messages = {each.test: each.message for each in found}
     assert "no_such_package" in messages["other_ops.test_small.(before the first test)"]
