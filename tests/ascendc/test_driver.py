@@ -156,6 +156,26 @@ def test_cmake_knows_the_language(sources: Path) -> None:
     assert done(sources, "build/linked") == "0 2688\n"  # finds libkernel.so
 
 
+@pytest.mark.parametrize("mode", ["sim", "cpu"])
+def test_each_run_mode_of_cmake_is_the_twin(sources: Path, mode: str) -> None:
+    (sources / "CMakeLists.txt").write_text(PROJECT)
+    text = (sources / "whole.asc").read_text()
+    asks = '#ifdef ASCENDC_CPU_DEBUG\n#include "cpu_debug_launch.h"\n#endif\n'
+    debugged = 'int main() {\n#ifdef ASCENDC_CPU_DEBUG\n  std::printf("cpu ");\n#endif\n'
+    (sources / "whole.asc").write_text(asks + text.replace("int main() {\n", debugged))
+    said = done(sources, f"cmake -B build -DCMAKE_ASC_RUN_MODE={mode}")
+    assert f"CMAKE_ASC_RUN_MODE is {mode}: kernels run on the twin" in said
+    done(sources, "cmake --build build --target program")
+    assert done(sources, "build/program") == ("cpu " if mode == "cpu" else "") + "0 2688\n"
+
+
+def test_another_run_mode_is_refused(sources: Path) -> None:
+    (sources / "CMakeLists.txt").write_text(PROJECT)
+    result = on_twin(sources, "cmake", "-B", "build", "-DCMAKE_ASC_RUN_MODE=fpga")
+    assert result.returncode == 1
+    assert "CMAKE_ASC_RUN_MODE is fpga; allowed: npu, sim, cpu" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize("options", ["-MD", "-MMD -MF rule.d"])
 def test_rules_for_make_name_the_source(sources: Path, options: str) -> None:
     done(sources, f"bisheng -c kernel.asc {options}")
