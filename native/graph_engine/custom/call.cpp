@@ -77,12 +77,13 @@ class CustomCall {
     require(custom != nullptr, kCallFailed, "the library with the class ", call_.type, " has been unloaded");
     std::string failure;
     try {
-      const ge::Status status = custom->Execute(&context_);
+      failure = failure_of_inference(dynamic_cast<ge::ShapeInferOp*>(custom.get()));
+      const ge::Status status = failure.empty() ? custom->Execute(&context_) : ge::SUCCESS;
       if (status != ge::SUCCESS) failure = text("Execute answered ", status);
     } catch (const std::exception& error) {
       failure = error.what();
     } catch (...) {  // the class is the user's, who may throw anything
-      failure = "Execute threw something that is no std::exception";
+      failure = "the class threw something that is no std::exception";
     }
     stream_->wait(std::nullopt);  // what was launched uses the memory of this call
     if (const auto late = stream_->take_failure(); late && failure.empty()) failure = late->text;
@@ -124,6 +125,35 @@ class CustomCall {
   void* block(size_t bytes) { return blocks_.emplace_back(stream_->device(), bytes).address(); }
 
  private:
+  // How the class's own inference fails or differs from Meta. It sees no values, as when a graph is compiled.
+  std::string failure_of_inference(ge::ShapeInferOp* custom) const {
+    if (custom == nullptr) return "";
+    opwright::ascendc::Node node(call_.name, call_.type);
+    describe(call_.input_entries, call_.input_counts, call_.inputs, node.info.inputs());
+    describe(call_.output_entries, call_.output_counts, call_.outputs, node.info.outputs());
+    for (size_t i = 0; i < node_.inputs.size(); ++i) node.inputs.push_back(tensor_at(call_.inputs[i], nullptr));
+    node.outputs.resize(outputs_.size());
+    auto& descriptions = node.info.outputs().descriptions;
+    for (auto& description : descriptions) description.SetDataType(ge::DT_UNDEFINED);
+    gert::InferShapeContext shapes(node);
+    if (const auto status = custom->InferShape(&shapes); status != ge::GRAPH_SUCCESS) {
+      return text("InferShape answered ", status);
+    }
+    gert::InferDataTypeContext types(node);
+    if (const auto status = custom->InferDataType(&types); status != ge::GRAPH_SUCCESS) {
+      return text("InferDataType answered ", status);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const gert::Shape& inferred = node.outputs[i].GetOriginShape();
+      const ge::DataType type = descriptions[i].GetDataType();
+      const gert::Tensor& wanted = outputs_[i];
+      if (inferred == wanted.GetOriginShape() && type == wanted.GetDataType()) continue;
+      return text("the class infers output ", i, " as ", text_of(inferred, type), ", but Meta says ",
+                  text_of(wanted.GetOriginShape(), wanted.GetDataType()));
+    }
+    return "";
+  }
+
   static void describe(uint64_t entries, const int64_t* counts, const OpwrightCustomTensor* tensors,
                        gert::ComputeNodeInfo::Side& side) {
     uint32_t start = 0;

@@ -50,6 +50,7 @@ REG_OP(Faulty).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_F
 REG_OP(Strange).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL())
     .OP_END_FACTORY_REG(Strange);
 REG_OP(Unmade).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Unmade);
+REG_OP(Halved).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Halved);
 REG_OP(Kept).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Kept);
 REG_OP(Apart).DYNAMIC_INPUT(x_0, TensorType::ALL()).DYNAMIC_OUTPUT(output_0, TensorType::ALL())
     .OUTPUT(output_1, TensorType::ALL()).ATTR(N, Int, 0).OP_END_FACTORY_REG(Apart);
@@ -120,6 +121,32 @@ class Kept : public ge::EagerExecuteOp {
   }
 };
 REG_AUTO_MAPPING_OP(Kept);
+
+// The first half of the rows; infers so, too, and the dtype of its input.
+class Halved : public ge::EagerExecuteOp, public ge::ShapeInferOp {
+ public:
+  ge::Status Execute(gert::EagerOpExecutionContext* context) override {
+    const gert::Tensor* x = context->GetInputTensor(0);
+    gert::StorageShape shape = x->GetShape();
+    shape.MutableOriginShape().SetDim(0, shape.GetOriginShape().GetDim(0) / 2);
+    shape.MutableStorageShape().SetDim(0, shape.GetStorageShape().GetDim(0) / 2);
+    gert::Tensor* y = context->MallocOutputTensor(0, shape, x->GetFormat(), x->GetDataType());
+    if (y == nullptr) return ge::FAILED;
+    aclrtMemcpyAsync(y->GetAddr(), y->GetSize(), x->GetAddr(), y->GetSize(),
+                     ACL_MEMCPY_DEVICE_TO_DEVICE, context->GetStream());
+    return ge::SUCCESS;
+  }
+  ge::graphStatus InferShape(gert::InferShapeContext* context) override {
+    if (context->GetInputTensor(0)->GetAddr() != nullptr) return ge::GRAPH_FAILED;
+    *context->GetOutputShape(0) = *context->GetInputShape(0);
+    context->GetOutputShape(0)->SetDim(0, context->GetInputShape(0)->GetDim(0) / 2);
+    return ge::GRAPH_SUCCESS;
+  }
+  ge::graphStatus InferDataType(gert::InferDataTypeContext* context) override {
+    return context->SetOutputDataType(0, context->GetInputDataType(0));
+  }
+};
+REG_AUTO_MAPPING_OP(Halved);
 
 // Copies of its inputs, and one more of the last.
 class Apart : public ge::EagerExecuteOp {
@@ -196,6 +223,8 @@ def define_operators() -> Any:  # noqa: ANN401 - torch does not type it
         "strange": (one, torch.clone, converter_to("Strange")),
         "unmade": (one, torch.clone, converter_to("Unmade")),
         "kept": (one, torch.clone, converter_to("Kept")),
+        "halved": (one, lambda x: x[: x.shape[0] // 2].clone(), converter_to("Halved")),
+        "whole": (one, torch.clone, converter_to("Halved")),
         "wrong": (one, lambda x: x[1:].clone(), lambda x: convert_joined([], x)),
     }
     for name, (schema, function, converter) in schemas.items():
@@ -230,6 +259,7 @@ def test_a_class_computes_a_node_from_device_memory_of_fixed_and_changing_sizes(
     x = whole(3, 4)
     assert torch.equal(compiled(lambda x: torch.ops.page.joined([], x.t()))(x), x.t())
     assert torch.equal(compiled(lambda x: torch.ops.page.kept(x + 1) * 2)(x), (x + 1) * 2)
+    assert torch.equal(compiled(torch.ops.page.halved)(x), x[:1])
 
 
 @pytest.mark.isolated
@@ -256,7 +286,8 @@ def test_what_goes_wrong_in_a_class_is_an_error_of_its_run_and_of_no_later_one(
     x = whole(3, 4)
     for name, text in {
         "faulty": "a fault of its own",
-        "strange": "Execute threw something that is no std::exception",
+        "strange": "the class threw something that is no std::exception",
+        "whole": "the class infers output 0 as dtype 0 [1, 4], but Meta says dtype 0 [3, 4]",
         "unmade": "the class threw something that is no std::exception",
         "wrong": "[3, 4], but Meta says",
     }.items():

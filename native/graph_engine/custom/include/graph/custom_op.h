@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "exe_graph/runtime/eager_op_execution_context.h"
+#include "exe_graph/runtime/infer_datatype_context.h"
+#include "exe_graph/runtime/infer_shape_context.h"
 #include "graph/types.h"
 
 namespace ge {
@@ -31,6 +33,14 @@ class EagerExecuteOp : virtual public BaseCustomOp {
  public:
   // Called for each run of the graph, by the thread that runs it.
   virtual Status Execute(gert::EagerOpExecutionContext* context) = 0;
+};
+
+// Inference by the class, beside EagerExecuteOp. Shapes come from Meta here; what the class infers is compared with
+// them before each run.
+class ShapeInferOp : virtual public BaseCustomOp {
+ public:
+  virtual graphStatus InferShape(gert::InferShapeContext* context) = 0;
+  virtual graphStatus InferDataType(gert::InferDataTypeContext* context) = 0;
 };
 
 }  // namespace ge
