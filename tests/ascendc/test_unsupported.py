@@ -33,6 +33,10 @@ LISTED = "docs/ascend_c_api.md lists what is supported"
         ("AscendC::AbsSub(a, a, a, 8)", "AscendC::AbsSub does not exist on Atlas A2; " + LISTED),
         ("AscendC::Fma<true>(a, a, 8)", "AscendC::Fma does not exist on Atlas A2; " + LISTED),
         (
+            "AscendC::LoadData(a, a, AscendC::LoadData2DParamsV2{0, 0, 1, 1, 1, 1, false, 0})",
+            "AscendC::LoadData with LoadData2DParamsV2 does not exist on Atlas A2; " + LISTED,
+        ),
+        (
             "AscendC::AtomicAdd<float>((__gm__ float*)x, 1.0f)",
             "AscendC::AtomicAdd does not exist on Atlas A2; " + LISTED,
         ),

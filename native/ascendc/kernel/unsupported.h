@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/position.h"
+#include "cube/params.h"
 
 #ifndef OPWRIGHT_NO_UNSUPPORTED  // tools/ascend_c_pages.py lists what there is
 
@@ -23,6 +24,9 @@ namespace AscendC {
 
 // ---- of other products
 
+template <class Dst, class Src>
+OPWRIGHT_ERROR_OF(LoadData, "with LoadData2DParamsV2 does not exist on Atlas A2")
+void LoadData(const Dst& dst, const Src& src, const LoadData2DParamsV2& params);
 OPWRIGHT_WITHOUT(AbsSub, "does not exist on Atlas A2")
 OPWRIGHT_WITHOUT(Ands, "does not exist on Atlas A2")
 OPWRIGHT_WITHOUT(AntiQuantize, "does not exist on Atlas A2")

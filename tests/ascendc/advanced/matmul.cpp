@@ -180,12 +180,22 @@ extern "C" __global__ __aicore__ void batches(GM_ADDR a, GM_ADDR b, GM_ADDR c, G
   mm.End();
 }
 
-extern "C" __global__ __aicore__ void turned_without_saying(GM_ADDR a, GM_ADDR tiling_at_gm) {
+template <class T>
+__aicore__ inline void turned(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR tiling_at_gm) {
   AscendC::TPipe pipe;
   TCubeTiling tiling = tiling_at(tiling_at_gm);
-  AscendC::Matmul<Of<half>, Of<half>, Of<float>> mm;
+  AscendC::Matmul<Of<T>, Of<T>, Of<float>> mm;
   REGIST_MATMUL_OBJ(&pipe, AscendC::GetSysWorkSpacePtr(), mm, &tiling);
-  mm.SetTensorA(tensor<half>(a), true);
+  mm.SetTensorA(tensor<T>(a));
+  mm.SetTensorB(tensor<T>(b), true);
+  mm.IterateAll(tensor<float>(c));
+  mm.End();
+}
+extern "C" __global__ __aicore__ void turned_half(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR tiling) {
+  turned<half>(a, b, c, tiling);
+}
+extern "C" __global__ __aicore__ void turned_float(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR tiling) {
+  turned<float>(a, b, c, tiling);
 }
 
 // Blocks of one triangle of C, all else as it was.

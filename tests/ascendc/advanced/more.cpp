@@ -125,8 +125,8 @@ extern "C" __global__ __aicore__ void sort(GM_ADDR x, GM_ADDR index, GM_ADDR val
   bench.store(indices, order, count);
 }
 
-extern "C" __global__ __aicore__ void shapes(GM_ADDR x, GM_ADDR broad, GM_ADDR padded, GM_ADDR cut, GM_ADDR numbers,
-                                             uint32_t rows) {
+extern "C" __global__ __aicore__ void shapes(GM_ADDR x, GM_ADDR broad, GM_ADDR again, GM_ADDR padded, GM_ADDR cut,
+                                             GM_ADDR numbers, uint32_t rows) {
   Bench bench;
   const auto in = bench.load<float>(x, rows * 8);
   const auto wide = bench.space<float>(rows * 16);
@@ -134,6 +134,10 @@ extern "C" __global__ __aicore__ void shapes(GM_ADDR x, GM_ADDR broad, GM_ADDR p
   const uint32_t from[] = {rows, 1};
   Broadcast<float, 2, 1>(wide, in, to, from);
   bench.store(broad, wide, rows * 16);
+  const uint32_t row[] = {1, 16};
+  auto space = bench.space<uint8_t>(64);
+  BroadCast<float, 2, 0>(wide, in, to, row, space);
+  bench.store(again, wide, rows * 16);
   PadTiling tiling;
   tiling.srcHeight = rows;
   tiling.srcWidth = 8;

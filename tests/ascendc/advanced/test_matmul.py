@@ -132,11 +132,22 @@ def test_batches_share_the_right_matrix() -> None:
     torch.testing.assert_close(c, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_refuses_a_transpose_that_the_type_rules_out() -> None:
-    a = torch.zeros((16, 16), dtype=torch.float16)
-    tiling = tilings.cube(16, 16, 16, single=(16, 16), base=(16, 16))
-    with pytest.raises(kernels.KernelError, match="ISTRANS = true"):
-        _run("turned_without_saying", [a, tiling])
+@pytest.mark.parametrize(
+    ("dtype", "checks"), [(torch.float16, False), (torch.float16, True), (torch.float32, False)]
+)
+def test_a_transpose_that_the_type_rules_out(dtype: torch.dtype, *, checks: bool) -> None:
+    """16 bits are computed as on the device, and reported with the checks on."""
+    a, b = _random((16, 32), dtype, 1), _random((16, 32), dtype, 2)
+    c = torch.zeros((16, 16))
+    tiling = tilings.cube(16, 16, 32, single=(16, 16), base=(16, 16))
+    name = "turned_half" if dtype is torch.float16 else "turned_float"
+    arguments = [a, b, c, tiling]
+    if dtype is torch.float16 and not checks:
+        kernels.run(SOURCE, name, arguments, kind=MIX)
+        torch.testing.assert_close(c, a.float() @ b.float().T, rtol=1e-5, atol=1e-5)
+    else:
+        with pytest.raises(kernels.KernelError, match="ISTRANS = true"):
+            kernels.run(SOURCE, name, arguments, kind=MIX, checks=checks)
 
 
 @pytest.mark.parametrize("upper", [True, False])

@@ -117,14 +117,16 @@ def test_sort() -> None:
 def test_shapes() -> None:
     rows = 4
     x = _random(rows, 8)
-    broad, padded, cut, numbers = (
+    broad, again, padded, cut, numbers = (
+        torch.zeros((rows, 16)),
         torch.zeros((rows, 16)),
         torch.zeros((rows, 8)),
         torch.zeros((rows, 5)),
         torch.zeros(10),
     )
-    kernels.run(SOURCE, "shapes", [x, broad, padded, cut, numbers, rows])
+    kernels.run(SOURCE, "shapes", [x, broad, again, padded, cut, numbers, rows])
     assert torch.equal(broad, x.flatten()[:rows, None].expand(rows, 16))
+    assert torch.equal(again, x.flatten()[:16].expand(rows, 16))
     assert torch.equal(padded, torch.nn.functional.pad(x[:, :6], (0, 2), value=5))
     assert torch.equal(cut, x[:, 1:6])
     assert torch.equal(numbers, 3 + 0.5 * torch.arange(10))

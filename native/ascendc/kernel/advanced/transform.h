@@ -64,6 +64,18 @@ OPWRIGHT_INLINE void Broadcast(const LocalTensor<T>& dstLocal, const LocalTensor
                                const LocalTensor<uint8_t>&) {
   Broadcast<T, dim, axis>(dstLocal, srcLocal, dstShape, srcShape);
 }
+// The name that it had first, which kernels still use.
+template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
+OPWRIGHT_INLINE void BroadCast(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
+                               const uint32_t dstShape[dim], const uint32_t srcShape[dim]) {
+  Broadcast<T, dim, axis>(dstLocal, srcLocal, dstShape, srcShape);
+}
+template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
+OPWRIGHT_INLINE void BroadCast(const LocalTensor<T>& dstLocal, const LocalTensor<T>& srcLocal,
+                               const uint32_t dstShape[dim], const uint32_t srcShape[dim],
+                               const LocalTensor<uint8_t>&) {
+  Broadcast<T, dim, axis>(dstLocal, srcLocal, dstShape, srcShape);
+}
 
 // ---- Pad, UnPad
 

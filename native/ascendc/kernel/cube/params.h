@@ -42,6 +42,30 @@ struct LoadData2DParams {
         addrMode(mode) {}
 };
 
+// Of Ascend950: kernels for several chips declare it, and Atlas A2 has no LoadData that takes it (unsupported.h).
+struct LoadData2DParamsV2 {
+  uint32_t mStartPosition = 0;
+  uint32_t kStartPosition = 0;
+  uint16_t mStep = 0;
+  uint16_t kStep = 0;
+  int32_t srcStride = 0;
+  uint16_t dstStride = 0;
+  bool ifTranspose = false;
+  uint8_t sid = 0;
+
+  constexpr LoadData2DParamsV2() = default;
+  constexpr LoadData2DParamsV2(uint32_t m_start, uint32_t k_start, uint16_t m_steps, uint16_t k_steps, int32_t stride,
+                               uint16_t to_stride, bool transpose, uint8_t sid_in)
+      : mStartPosition(m_start),
+        kStartPosition(k_start),
+        mStep(m_steps),
+        kStep(k_steps),
+        srcStride(stride),
+        dstStride(to_stride),
+        ifTranspose(transpose),
+        sid(sid_in) {}
+};
+
 struct LoadData2dTransposeParams {
   uint16_t startIndex = 0;  // the first square, in squares
   uint8_t repeatTimes = 0;
