@@ -10,9 +10,11 @@ signatures.txt                       the aclnn functions
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import derive
@@ -40,7 +42,6 @@ from opwright.twin.user_kernels.library import SIGNATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from opwright.ascendc.description import Column, HostDescription, HostOperator
     from opwright.ascendc.kernel_source import KernelSource
@@ -145,7 +146,8 @@ class Builder:
         """Compile op_host and link it."""
         objects = []
         for source in self.project.host:
-            name = source.relative_to(self.project.root).with_suffix(".o")
+            place = os.path.relpath(source, self.project.root)  # a sibling's begins with ..
+            name = Path(place.replace("..", "beside")).with_suffix(".o")
             options = ["-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-c"]
             # As the vendor's build says which of the two libraries it makes; ours is both.
             options += ["-DOP_TILING_LIB", *self.project.host_options]
@@ -183,11 +185,13 @@ class Builder:
     def kernels(self, description: HostDescription, chips: tuple[str, ...]) -> Iterator[Kernel]:
         """Yield the kernels: one for all columns of an operator whose source names no dtype."""
         for op in description.operators:
-            sources: dict[KernelSource, list[str]] = {}
+            sources: dict[tuple[KernelSource, tuple[str, ...]], list[str]] = {}
             for chip in self.chips_of(op, chips):
-                sources.setdefault(find_kernel(self.project, op, chip), []).append(chip)
+                options = self.project.options_for_kernel(op.prototype.op_type, chip)
+                found = find_kernel(self.project, op, chip)
+                sources.setdefault((found, options), []).append(chip)
             number = count()
-            for found, wanted in sources.items():
+            for (found, _), wanted in sources.items():
                 columns: dict[str, Column] = {}
                 for chip in wanted:
                     columns |= {column.name: column for column in op.chips[chip]}
@@ -239,7 +243,7 @@ class Builder:
                     *("-shared", "-fPIC", "-fvisibility=hidden"),
                     *(f"-I{folder}" for folder in self.kernel_folders()),
                     *list_include_options(self.toolkit),
-                    *self.project.options_for_kernel(op_type),
+                    *self.project.options_for_kernel(op_type, chips[0]),
                     str(source),
                     *list_link_options(self.toolkit),
                     f"-Wl,-rpath,{self.toolkit.libraries}",

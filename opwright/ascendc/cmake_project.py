@@ -96,16 +96,20 @@ def read_list(path: Path) -> OperatorProject:
 
 
 def kernel_file(value: str) -> KernelFile:
-    """Return the file of `TYPE|CHIP|NAME`."""
-    op_type, chip, name = value.split("|")
-    return KernelFile(op_type=op_type, chip=chip.lower(), name=Path(name).name)
+    """Return the file of `TYPE|CHIP|PATH`."""
+    op_type, chip, path = value.split("|")
+    return KernelFile(op_type=op_type, chip=chip.lower(), path=Path(os.path.normpath(path)))
 
 
 def kernel_options(value: str) -> KernelOptions:
-    """Return the options of `TYPE|OPTION|OPTION…`; TYPE is empty for all."""
-    op_type, *words = value.split("|")
+    """Return the options of `TYPE|CHIP,CHIP…|OPTION|OPTION…`; TYPE and CHIP are empty for all."""
+    op_type, chips, *words = value.split("|")
     request = parse_options([word for word in words if word not in WITHOUT_MEANING])
-    return KernelOptions(op_type=op_type, options=tuple(request.compiling))
+    return KernelOptions(
+        op_type=op_type,
+        options=tuple(request.compiling),
+        chips=tuple(filter(None, chips.lower().split(","))),
+    )
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def find_kernel(project: OperatorProject, op: HostOperator, chip: str) -> Kernel
     sources = [path for path in project.kernels if path.suffix in SOURCES]
     file = project.file_of_kernel(prototype.op_type, chip)
     if file is not None:
-        sources = [path for path in sources if path.name == file]
+        sources = [path for path in sources if file.is_at(path)]
     # The file of the operator's name is looked in first; one in a folder of another architecture
     # (arch35) comes last.
     sources.sort(

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 from opwright.ascendc.project_errors import ProjectLayoutError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pathlib import Path, PurePath
 
 __all__ = ["KernelFile", "KernelOptions", "OperatorProject", "list_files", "read_project"]
 
 SOURCES = (".cpp", ".cc", ".cxx")
 DEFAULT_VENDOR = "customize"  # what msOpGen writes
 VENDOR = re.compile(r"[A-Za-z0-9_-]+")
+DEPENDENCIES = re.compile(r"\bDEPENDENCIES((?:\s+[a-z_0-9]+)+)")
+INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<](?:[^">\n]*/)?(\w+)\.h[">]', re.MULTILINE)
+# Endings of sources that define operators, and of those for the AI CPU.
+OTHER_CODE = ("_def", "_aicpu")
 LEVELS = 3  # that an operator may lie below the root of its repository
 # Sources beside operators that are not part of their host code.
 OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests", "op_api"}
@@ -24,19 +28,36 @@ OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFile:
-    """The file with a kernel, where the build names it; for all chips if `chip` is empty."""
+    """The file with a kernel, where the build names it; for all chips if `chip` is empty.
+
+    Parameters
+    ----------
+    path
+        Its name, or a path that ends with it: `arch22/add.cpp` is not `arch35/add.cpp`.
+    """
 
     op_type: str
     chip: str
-    name: str
+    path: PurePath
+
+    def is_at(self, file: Path) -> bool:
+        """Return whether it is this file of the project."""
+        return file.parts[-len(self.path.parts) :] == self.path.parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelOptions:
-    """Options for the kernels of an operator, or of all if `op_type` is empty."""
+    """Options for the kernels of an operator, or of all if `op_type` is empty.
+
+    Parameters
+    ----------
+    chips
+        The chips for whose kernels they hold; empty for all.
+    """
 
     op_type: str
     options: tuple[str, ...]
+    chips: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +75,8 @@ class OperatorProject:
     chips
         What ASCEND_COMPUTE_UNIT lists; empty if the project does not say.
     repository
-        Where operators of a repository find what they share: its common/inc, its root, and the
-        folders from there to this operator. Empty for a project that stands alone.
+        Where operators of a repository find what they share: its common/inc, its root, the folders
+        from there to this operator, common/inc/op_host. Empty for a project that stands alone.
     host_options, kernel_options, kernel_files
         What CMake's npu_op_* functions say beyond the layout.
     """
@@ -70,19 +91,19 @@ class OperatorProject:
     kernel_options: tuple[KernelOptions, ...] = ()
     kernel_files: tuple[KernelFile, ...] = ()
 
-    def options_for_kernel(self, op_type: str) -> tuple[str, ...]:
-        """Return the options for the kernels of an operator."""
+    def options_for_kernel(self, op_type: str, chip: str) -> tuple[str, ...]:
+        """Return the options for an operator's kernels for a chip."""
         return tuple(
             option
             for each in self.kernel_options
-            if each.op_type in {"", op_type}
+            if each.op_type in {"", op_type} and chip in (each.chips or (chip,))
             for option in each.options
         )
 
-    def file_of_kernel(self, op_type: str, chip: str) -> str | None:
-        """Return the name of the file with an operator's kernel for a chip, if the build has it."""
-        names = {each.chip: each.name for each in self.kernel_files if each.op_type == op_type}
-        return names.get(chip) or names.get("")
+    def file_of_kernel(self, op_type: str, chip: str) -> KernelFile | None:
+        """Return the file with an operator's kernel for a chip, if the build names it."""
+        files = {each.chip: each for each in self.kernel_files if each.op_type == op_type}
+        return files.get(chip) or files.get("")
 
 
 def read_project(root: Path) -> OperatorProject:
@@ -115,12 +136,15 @@ def read_project(root: Path) -> OperatorProject:
             allowed=("letters, digits, _ and -",),
             fix="give the package a name that can be a folder's",
         )
+    shared = shared_folders(root)
+    if shared:
+        sources = with_shared_sources((*sources, *dependencies(root, shared[1])), shared[0])
     return OperatorProject(
         root=root,
         host=sources,
         kernels=kernels,
         vendor=vendor,
-        repository=shared_folders(root),
+        repository=shared,
         chips=tuple(
             filter(
                 None,
@@ -138,8 +162,52 @@ def shared_folders(root: Path) -> tuple[Path, ...]:
     above = root.resolve().parents
     for depth, folder in enumerate(above[:LEVELS]):
         if (folder / "common" / "inc").is_dir():
-            return (folder / "common" / "inc", *reversed(above[: depth + 1]))
+            shared = folder / "common" / "inc"
+            host = (shared / "op_host",) if (shared / "op_host").is_dir() else ()
+            return (shared, *reversed(above[: depth + 1]), *host)
     return ()
+
+
+def dependencies(root: Path, repository: Path) -> tuple[Path, ...]:
+    """Return the host sources of the operators on which this one depends.
+
+    `DEPENDENCIES foreach_utils` in an operator's CMakeLists.txt stands for the tiling and inference
+    functions in `*/foreach_utils/op_host`; the definitions there are other operators.
+    """
+    lists = [root / "CMakeLists.txt", root / "op_host" / "CMakeLists.txt"]
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in lists if path.is_file()]
+    names = (
+        name
+        for text in texts
+        for words in DEPENDENCIES.findall(text)
+        for name in words.split()
+        if name != root.name
+    )
+    return tuple(
+        path
+        for name in dict.fromkeys(names)
+        for depth in range(LEVELS)
+        for folder in sorted(repository.glob("*/" * depth + f"{name}/op_host"))
+        for path in list_files(folder, folder)
+        if path.suffix in SOURCES and not path.stem.endswith(OTHER_CODE)
+    )
+
+
+def with_shared_sources(sources: tuple[Path, ...], shared: Path) -> tuple[Path, ...]:
+    """Add the repository's sources whose headers these include.
+
+    The functions of `common/inc/op_host/x.h` are in `common/src/op_host/x.cpp`.
+    """
+    left = {path.stem: path for path in (shared.parent / "src" / "op_host").glob("*.cpp")}
+    found = list(sources)
+    if not left:
+        return sources
+    for path in found:  # which grows
+        headers = [shared / "op_host" / f"{path.stem}.h", *sorted(path.parent.glob("*.h"))]
+        for file in (path, *(header for header in headers if header.is_file())):
+            names = INCLUDED.findall(file.read_text(encoding="utf-8", errors="replace"))
+            found += [left.pop(name) for name in dict.fromkeys(names) if name in left]
+    return tuple(found)
 
 
 def part(root: Path, name: str) -> tuple[Path, ...]:

@@ -32,7 +32,10 @@ file(GLOB generated ${ASCEND_AUTOGEN_PATH}/aclnn_*.cpp)
 npu_op_library(cust_opapi ACLNN ${generated})
 npu_op_library(cust_onnx_parsers ONNX_PLUGIN plugin.cc)
 npu_op_kernel_sources(kernels OP_TYPE Blend KERNEL_FILE my_blend.cpp)
-npu_op_kernel_options(kernels ALL OPTIONS --save-temp-files -DOF_KERNELS=1)
+npu_op_kernel_options(kernels ALL OPTIONS --save-temp-files)
+npu_op_kernel_options(kernels ALL COMPUTE_UNIT ascend910b OPTIONS -DOF_KERNELS=1)
+npu_op_kernel_options(kernels ALL COMPUTE_UNIT ascend910_93 OPTIONS -DOF_KERNELS=0)
+npu_op_kernel_options(kernels ALL COMPUTE_UNIT ascend950 OPTIONS --enable-simt)
 npu_op_kernel_library(kernels
     SRC_BASE ${CMAKE_CURRENT_SOURCE_DIR}/kernel TILING_LIBRARY cust_optiling)
 npu_op_package_add(tests LIBRARY cust_optiling cust_opapi cust_onnx_parsers kernels)
@@ -154,18 +157,35 @@ def test_a_list_is_a_project(tmp_path: Path) -> None:
         "host_option\t-DX",
         f"base\t{tmp_path}/a",
         "kernel_file\tAdd|Ascend910B|dir/k.cpp",
-        "kernel_option\t|-g|--save-temp-files|--cce-auto-sync=on",
-        "kernel_option\tMul|-DM",
+        "kernel_option\t||-g|--save-temp-files|--cce-auto-sync=on",
+        "kernel_option\tMul||-DM",
+        "kernel_option\tMul|Ascend910_93,ascend950|-DOF_93",
     )
     (tmp_path / "list").write_text("\n".join(lines))
     project = read_list(tmp_path / "list")
     assert project.host == (tmp_path / "a/host.cpp",)
     assert [path.name for path in project.kernels] == ["host.cpp", "k.cpp"]
-    assert project.kernel_files == (KernelFile(op_type="Add", chip="ascend910b", name="k.cpp"),)
-    assert project.file_of_kernel("Add", "ascend910b") == "k.cpp"
+    file = KernelFile(op_type="Add", chip="ascend910b", path=Path("dir/k.cpp"))
+    assert project.kernel_files == (file,)
+    assert project.file_of_kernel("Add", "ascend910b") == file
     assert project.file_of_kernel("Add", "ascend910_93") is None
-    assert project.options_for_kernel("Mul") == ("-g", "-DM")
-    assert project.options_for_kernel("Add") == ("-g",)
+    assert project.options_for_kernel("Mul", "ascend910b") == ("-g", "-DM")
+    assert project.options_for_kernel("Mul", "ascend910_93") == ("-g", "-DM", "-DOF_93")
+    assert project.options_for_kernel("Add", "ascend910_93") == ("-g",)
+
+
+@pytest.mark.parametrize(
+    ("path", "file", "same"),
+    [
+        ("add.cpp", "op_kernel/arch35/add.cpp", True),
+        ("arch22/add.cpp", "op_kernel/arch22/add.cpp", True),
+        ("arch22/add.cpp", "op_kernel/arch35/add.cpp", False),
+        ("/here/add.cpp", "/here/add.cpp", True),
+        ("/here/add.cpp", "/there/here/add.cpp", False),
+    ],
+)
+def test_a_kernel_is_in_the_file_of_its_folder(path: str, file: str, *, same: bool) -> None:
+    assert KernelFile(op_type="Add", chip="", path=Path(path)).is_at(Path(file)) is same
 
 
 @pytest.mark.parametrize(
@@ -173,7 +193,7 @@ def test_a_list_is_a_project(tmp_path: Path) -> None:
     [
         ("host\t/nowhere.cpp", ProjectLayoutError, "no file /nowhere.cpp"),
         ("chip\tascend910b", ProjectLayoutError, "no host code"),
-        (f"host\t{__file__}\nkernel_option\t|--enable-simt", CompilerOptionError, "SIMT"),
+        (f"host\t{__file__}\nkernel_option\t||--enable-simt", CompilerOptionError, "SIMT"),
     ],
 )
 def test_a_list_that_cannot_be_built_is_refused(

@@ -200,6 +200,39 @@ def test_an_operator_of_a_repository_finds_what_it_shares(tmp_path: Path) -> Non
     assert read_project(alone).repository == ()
 
 
+def test_host_code_of_a_repository_has_what_it_depends_on(tmp_path: Path) -> None:
+    root = tmp_path / "ops"
+    files = {
+        "foreach/abs/CMakeLists.txt": "add_all_modules_sources(DEPENDENCIES rms)",
+        "foreach/abs/op_host/CMakeLists.txt": """\
+            add_modules_sources(OPTYPE abs DEPENDENCIES utils abs
+                COMPUTE_UNIT ascend910b)""",
+        "foreach/abs/op_host/abs_def.cpp": '#include "register/op_def_registry.h"',
+        "foreach/abs/op_host/abs_tiling.h": '#include "op_host/cache.h"',
+        "foreach/abs/op_kernel/abs.cpp": "",
+        "foreach/utils/op_host/tiling.cpp": "",
+        "foreach/utils/op_host/utils_def.cpp": "",
+        "foreach/utils/op_host/utils_aicpu.cpp": "",
+        "norm/rms/op_host/arch22/rms_tiling.cpp": "",
+        "common/inc/op_host/cache.h": "",
+        "common/src/op_host/cache.cpp": '#include "hash.h"',
+        "common/src/op_host/hash.cpp": "",
+        "common/src/op_host/lock.cpp": "",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    project = read_project(root / "foreach" / "abs")
+    assert [str(path.relative_to(root.resolve())) for path in map(Path.resolve, project.host)] == [
+        "foreach/abs/op_host/abs_def.cpp",
+        "norm/rms/op_host/arch22/rms_tiling.cpp",
+        "foreach/utils/op_host/tiling.cpp",
+        "common/src/op_host/cache.cpp",
+        "common/src/op_host/hash.cpp",
+    ]
+    assert project.repository[-1] == root.resolve() / "common" / "inc" / "op_host"
+
+
 def test_kernels_include_those_beside_them(tmp_path: Path) -> None:
     root = tmp_path / "ops"
     files = {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/ascend_string.h"
+#include "graph/operator.h"
 #include "graph/types.h"
 #include "register/op_impl_registry.h"
 
