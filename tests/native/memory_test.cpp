@@ -332,6 +332,53 @@ SCENARIO(no_page_is_part_of_two_allocations) {
   CHECK_EQ(back, 99);
 }
 
+SCENARIO(mapped_memory_is_readable_and_writable) {
+  start();
+  aclrtPhysicalMemProp prop{};
+  prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  size_t size = 0;
+  OK(aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED, &size));
+  aclrtDrvMemHandle handle = nullptr;
+  OK(aclrtMallocPhysical(&handle, size, &prop, 0));
+  void* address = nullptr;
+  OK(aclrtReserveMemAddress(&address, size, 0, nullptr, 1));
+  aclrtMemAccessDesc access{ACL_RT_MEM_ACCESS_FLAGS_READWRITE, {1, ACL_MEM_LOCATION_TYPE_DEVICE}, {}};
+  REFUSED(aclrtMemSetAccess(address, size, &access, 1), 107000, "no mapping");
+  OK(aclrtMapMem(address, size, 0, handle, 0));
+  OK(aclrtMemSetAccess(address, size, &access, 1));
+  REFUSED(aclrtMemSetAccess(address, size - 1, &access, 1), 107000, "no mapping");
+  REFUSED(aclrtMemSetAccess(address, size, nullptr, 1), 107000, "'desc'");
+  access.location.id = 9;
+  REFUSED(aclrtMemSetAccess(address, size, &access, 1), 107001, "9");
+  access.flags = ACL_RT_MEM_ACCESS_FLAGS_READ;
+  REFUSED(aclrtMemSetAccess(address, size, &access, 1), 200006, "access 1");
+  prop.location.type = ACL_MEM_LOCATION_TYPE_HOST;
+  REFUSED(aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM, &size), 200006, "location");
+  OK(aclrtUnmapMem(address));
+  OK(aclrtReleaseMemAddress(address));
+  OK(aclrtFreePhysical(handle));
+}
+
+SCENARIO(registered_host_memory_gets_its_device_address_when_asked) {
+  start();
+  void* host = nullptr;
+  OK(aclrtMallocHost(&host, 8192));
+  std::memset(host, 'a', 8192);
+  void *device = nullptr, *again = nullptr;
+  REFUSED(aclrtHostGetDevicePointer(host, &device, 0), 107000, "aclrtHostRegister");
+  OK(aclrtHostRegisterV2(host, 8192, ACL_HOST_REG_MAPPED));
+  REFUSED(aclrtHostGetDevicePointer(host, &device, 1), 107000, "'flag' is 1");
+  OK(aclrtHostGetDevicePointer(host, &device, 0));
+  OK(aclrtHostGetDevicePointer(host, &again, 0));
+  CHECK_EQ(device, again);
+  OK(aclrtMemset(static_cast<char*>(device) + 4096, 4096, 'b', 4096));
+  CHECK_EQ(static_cast<char*>(host)[4095], 'a');
+  CHECK_EQ(static_cast<char*>(host)[4096], 'b');
+  OK(aclrtHostUnregister(host));
+  CHECK_EQ(static_cast<char*>(host)[8191], 'b');
+  OK(aclrtFreeHost(host));
+}
+
 SCENARIO(rows_are_copied_from_one_pitch_to_another) {
   start();
   const std::vector<char> source{'a', 'b', '.', '.', 'c', 'd', '.', '.', 'e', 'f'};

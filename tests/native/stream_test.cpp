@@ -468,6 +468,89 @@ SCENARIO(eight_threads_share_streams) {
   for (aclrtStream stream : streams) OK(aclrtDestroyStream(stream));
 }
 
+SCENARIO(a_notify_lets_one_wait_end_for_each_record) {
+  start();
+  const aclrtStream recorder = new_stream(), waiter = new_stream();
+  aclrtNotify notify = nullptr;
+  OK(aclrtCreateNotify(&notify, ACL_NOTIFY_DEFAULT));
+  std::atomic<int> passed{0};
+  const auto count = [](void* counter) { ++*static_cast<std::atomic<int>*>(counter); };
+  for (int i = 0; i < 2; ++i) {
+    OK(aclrtWaitAndResetNotify(notify, waiter, 0));
+    OK(aclrtLaunchHostFunc(waiter, count, &passed));
+  }
+  for (int i = 1; i <= 2; ++i) {
+    OK(aclrtRecordNotify(notify, recorder));
+    OK(aclrtSynchronizeStream(recorder));
+    while (passed.load() < i) std::this_thread::yield();
+    if (i == 2) break;
+    REFUSED(aclrtSynchronizeStreamWithTimeout(waiter, 20), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "20");
+    CHECK_EQ(passed.load(), i);  // the second wait has found the notify reset
+  }
+  OK(aclrtSynchronizeStream(waiter));
+
+  OK(aclrtRecordNotify(notify, recorder));
+  OK(aclrtWaitAndResetNotify(notify, waiter, 10));
+  OK(aclrtDestroyNotify(notify));  // what is queued keeps it
+  OK(aclrtSynchronizeStream(waiter));
+  REFUSED(aclrtRecordNotify(notify, recorder), 107000, "notify");
+  REFUSED(aclrtDestroyNotify(nullptr), 107000, "'notify' is null");
+  REFUSED(aclrtCreateNotify(nullptr, 0), 107000, "'notify' is null");
+  REFUSED(aclrtCreateNotify(&notify, 2), 107000, "'flag' is 2");
+  OK(aclrtDestroyStream(recorder));
+  OK(aclrtDestroyStream(waiter));
+}
+
+SCENARIO(a_stream_says_how_it_was_made) {
+  start();
+  int32_t least = 0, greatest = -1;
+  OK(aclrtDeviceGetStreamPriorityRange(&least, &greatest));
+  CHECK(least > greatest && greatest == 0);
+  aclrtStream stream = nullptr, own = nullptr;
+  OK(aclrtCreateStreamWithConfig(&stream, static_cast<uint32_t>(least), ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC));
+  uint32_t flags = 0, priority = 0;
+  OK(aclrtStreamGetFlags(stream, &flags));
+  CHECK_EQ(flags, uint32_t{3});
+  OK(aclrtStreamGetPriority(stream, &priority));
+  CHECK_EQ(priority, static_cast<uint32_t>(least));
+  OK(aclrtCtxGetCurrentDefaultStream(&own));
+  OK(aclrtStreamGetFlags(own, &flags));
+  CHECK_EQ(flags, uint32_t{0});
+  Gate gate;
+  gate.close_on(nullptr);
+  aclrtStreamStatus status = ACL_STREAM_STATUS_RESERVED;
+  OK(aclrtStreamQuery(own, &status));
+  CHECK_EQ(status, ACL_STREAM_STATUS_NOT_READY);
+  gate.open();
+  OK(aclrtSynchronizeStream(own));
+  REFUSED(aclrtStreamGetFlags(stream, nullptr), 107000, "flags");
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(versions_and_devices_can_be_asked_for) {
+  start();
+  char cann[] = "cann", driver[] = "driver", version[ACL_PKG_VERSION_MAX_SIZE] = "";
+  int32_t number = 0, older = 0, value = -1;
+  OK(aclsysGetVersionNum(cann, &number));
+  OK(aclsysGetVersionNum(driver, &older));
+  OK(aclsysGetVersionStr(cann, version));
+  CHECK_EQ(std::string(version) + " " + std::to_string(number), "9.1.0 90100000");
+  CHECK_EQ(older, 250500000);
+  aclrtDeviceStatus status = ACL_RT_DEVICE_STATUS_END;
+  OK(aclrtQueryDeviceStatus(1, &status));
+  CHECK_EQ(status, ACL_RT_DEVICE_STATUS_NORMAL);
+  OK(aclrtGetDeviceCapability(0, ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV, &value));
+  CHECK_EQ(value, ACL_DEV_FEATURE_NOT_SUPPORT);
+  OK(aclrtCheckArchCompatibility(aclrtGetSocName(), &value));
+  CHECK_EQ(value, 1);
+  OK(aclrtCheckArchCompatibility("Ascend310P3", &value));
+  CHECK_EQ(value, 0);
+  REFUSED(aclrtCheckArchCompatibility("Ascend1", &value), 107000, "'Ascend1'", "Ascend910B4");
+  REFUSED(aclrtGetDeviceCapability(0, static_cast<aclrtDevFeatureType>(2), &value), 107000, "feature 2");
+  REFUSED(aclrtQueryDeviceStatus(9, &status), 107001, "9");
+  REFUSED(aclsysGetVersionNum(nullptr, &number), 100000, "pkgName");
+}
+
 SCENARIO(errors_name_the_call_and_the_cause) {
   start();
   int32_t device = -1;

@@ -23,18 +23,22 @@ aclError aclInit(const char* configPath);
 aclError aclmdlFinalizeDump(void);
 aclError aclmdlInitDump(void);
 aclError aclmdlSetDump(const char* dumpCfgPath);
+aclError aclrtCheckArchCompatibility(const char* socVersion, int32_t* canCompatible);
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
+aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream);
 aclError aclrtDestroyContext(aclrtContext context);
 aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId);
 aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
 aclError aclrtDeviceGetBareTgid(int32_t* pid);
+aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* greatestPriority);
 aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid);
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t* status);
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
 aclError aclrtGetCurrentContext(aclrtContext* context);
 aclError aclrtGetDevice(int32_t* deviceId);
 aclError aclrtGetDeviceCount(uint32_t* count);
+aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatureType, int32_t* value);
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value);
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value);
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo);
@@ -47,6 +51,7 @@ aclError aclrtGetRunMode(aclrtRunMode* runMode);
 const char* aclrtGetSocName(void);
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion);
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
+aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus* deviceStatus);
 aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo* errorInfo);
 aclError aclrtResetDevice(int32_t deviceId);
 aclError aclrtResetDeviceForce(int32_t deviceId);
@@ -56,6 +61,7 @@ aclError aclrtSetDevice(int32_t deviceId);
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value);
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
+aclError aclsysGetVersionNum(char* pkgName, int32_t* versionNum);
 aclError aclsysGetVersionStr(char* pkgName, char* versionStr);
 
 // Memory
@@ -68,6 +74,7 @@ aclError aclrtFreeWithDevSync(void* devPtr);
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize, size_t* retSize);
 aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum, size_t* outputNum);
+aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag);
 aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr);
 aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag);
 aclError aclrtHostUnregister(void* ptr);
@@ -101,7 +108,10 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
                                aclrtStream stream);
 aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
                                          uint64_t* shareableHandle);
+aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
+                                          size_t* granularity);
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle);
+aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, size_t count);
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count);
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream);
 aclError aclrtMemsetD32(void* ptr, size_t memSize, uint32_t value, size_t N);
@@ -129,6 +139,7 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value);
+aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags);
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
 aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority);
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
@@ -158,6 +169,12 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 aclError aclrtSynchronizeEvent(aclrtEvent event);
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
+
+// Notifies
+aclError aclrtCreateNotify(aclrtNotify* notify, uint64_t flag);
+aclError aclrtDestroyNotify(aclrtNotify notify);
+aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream);
+aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout);
 
 // Host callbacks
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream);

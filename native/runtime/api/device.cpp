@@ -86,6 +86,11 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
       "aclrtSetCurrentContext", [&] { set_current_device(device_of_context(context).id()); }, arg("context", context));
 }
 
+aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
+  return call("aclrtCtxGetCurrentDefaultStream",
+              [&] { out(stream, "stream") = current_device().default_stream().get(); });
+}
+
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
   return call(
       "aclrtGetPrimaryCtxState",
@@ -136,6 +141,15 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
         out(status, "status") = deviceId == peerDeviceId ? 0 : 1;
       },
       arg("deviceId", deviceId), arg("peerDeviceId", peerDeviceId));
+}
+
+aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* greatestPriority) {
+  return call("aclrtDeviceGetStreamPriorityRange", [&] {
+    int32_t& least = out(leastPriority, "leastPriority");
+    int32_t& greatest = out(greatestPriority, "greatestPriority");
+    least = 7;  // CANN's numbers; the twin stores priorities and reads them back
+    greatest = 0;
+  });
 }
 
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {
@@ -204,6 +218,42 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value
         }
       },
       arg("deviceId", deviceId), arg("attr", attr));
+}
+
+// Both features are updates and messages of hardware that the twin does not have.
+aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatureType, int32_t* value) {
+  return call(
+      "aclrtGetDeviceCapability",
+      [&] {
+        device_at(deviceId);
+        require(devFeatureType == ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV ||
+                    devFeatureType == ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV,
+                ACL_ERROR_RT_PARAM_INVALID, "feature ", static_cast<int>(devFeatureType),
+                " does not exist; allowed: 1, 21");
+        out(value, "value") = ACL_DEV_FEATURE_NOT_SUPPORT;
+      },
+      arg("deviceId", deviceId), arg("devFeatureType", devFeatureType));
+}
+
+aclError aclrtCheckArchCompatibility(const char* socVersion, int32_t* canCompatible) {
+  return call("aclrtCheckArchCompatibility", [&] {
+    const std::string name = &out(socVersion, "socVersion");
+    const Soc* const asked = find_soc(name);
+    require(asked != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'socVersion' is '", name,
+            "'; allowed: ", known_soc_names());
+    out(canCompatible, "canCompatible") = std::strcmp(asked->short_name, soc().short_name) == 0 ? 1 : 0;
+  });
+}
+
+// A device of the twin does not fail: the errors of its tasks leave it as it was.
+aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus* deviceStatus) {
+  return call(
+      "aclrtQueryDeviceStatus",
+      [&] {
+        device_at(deviceId);
+        out(deviceStatus, "deviceStatus") = ACL_RT_DEVICE_STATUS_NORMAL;
+      },
+      arg("deviceId", deviceId));
 }
 
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo) {

@@ -385,6 +385,19 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
       arg("ptr", ptr), arg("size", size), arg("type", type));
 }
 
+aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag) {
+  return call(
+      "aclrtHostGetDevicePointer",
+      [&] {
+        require(flag == 0, ACL_ERROR_RT_PARAM_INVALID, "parameter 'flag' is ", flag,
+                ", but it is reserved and must be 0");
+        require_not_forked();
+        void*& result = out(pDevice, "pDevice");
+        result = host_memory::device_address_of(current_device().id(), pHost);
+      },
+      arg("pHost", pHost), arg("flag", flag));
+}
+
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
   return call(
       "aclrtPointerGetAttributes",

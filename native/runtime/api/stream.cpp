@@ -28,9 +28,11 @@ FailureMode failure_mode_of(uint64_t mode) {
   return mode == ACL_STOP_ON_FAILURE ? FailureMode::kStop : FailureMode::kContinue;
 }
 
-void open_stream(aclrtStream* stream, uint32_t priority) {
+void open_stream(aclrtStream* stream, uint32_t priority, uint32_t flags) {
   aclrtStream& result = out(stream, "stream");
-  result = create_stream(current_device().id(), priority).get();
+  const auto made = create_stream(current_device().id(), priority);
+  made->set_flags(flags);
+  result = made.get();
 }
 
 void wait_for(aclrtStream stream, Stream::Timeout timeout) {
@@ -94,12 +96,12 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
 }  // namespace
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return call("aclrtCreateStream", [&] { open_stream(stream, 0); });
+  return call("aclrtCreateStream", [&] { open_stream(stream, 0, 0); });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
   return call(
-      "aclrtCreateStreamWithConfig", [&] { open_stream(stream, priority); }, arg("priority", priority),
+      "aclrtCreateStreamWithConfig", [&] { open_stream(stream, priority, flag); }, arg("priority", priority),
       arg("flag", flag));
 }
 
@@ -173,6 +175,10 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
   return call("aclrtStreamGetId", [&] { out(streamId, "streamId") = stream_of(stream)->id(); }, arg("stream", stream));
+}
+
+aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
+  return call("aclrtStreamGetFlags", [&] { out(flags, "flags") = stream_of(stream)->flags(); }, arg("stream", stream));
 }
 
 aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority) {

@@ -84,6 +84,8 @@ Configuration read_configuration(const char* path) {
   return {default_device_in(file), dump_in(file)};
 }
 
+const char* version_of(const char* package) { return std::strcmp(package, "driver") == 0 ? kDriverVersion : kVersion; }
+
 template <size_t N>
 void copy(char (&target)[N], const char* source) {
   std::snprintf(target, N, "%s", source);
@@ -176,13 +178,26 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
       arg("name", name));
 }
 
+// CANN's weights of the three parts; a version without a suffix is the latest of its three numbers.
+aclError aclsysGetVersionNum(char* pkgName, int32_t* versionNum) {
+  return call(
+      "aclsysGetVersionNum",
+      [&] {
+        const char* const version = version_of(&out(pkgName, "pkgName", ACL_ERROR_INVALID_PARAM));
+        int major = 0, minor = 0, patch = 0;
+        std::sscanf(version, "%d.%d.%d", &major, &minor, &patch);
+        out(versionNum, "versionNum", ACL_ERROR_INVALID_PARAM) = major * 10'000'000 + minor * 100'000 + patch * 1'000;
+      },
+      arg("pkgName", static_cast<const char*>(pkgName)));
+}
+
 aclError aclsysGetVersionStr(char* pkgName, char* versionStr) {
   return call(
       "aclsysGetVersionStr",
       [&] {
         out(pkgName, "pkgName", ACL_ERROR_INVALID_PARAM);
         out(versionStr, "versionStr", ACL_ERROR_INVALID_PARAM);
-        std::strcpy(versionStr, std::strcmp(pkgName, "driver") == 0 ? kDriverVersion : kVersion);
+        std::strcpy(versionStr, version_of(pkgName));
       },
       arg("pkgName", static_cast<const char*>(pkgName)));
 }

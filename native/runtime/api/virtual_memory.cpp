@@ -2,6 +2,7 @@
 // Address ranges and physical blocks (torch_npu's expandable segments), and sharing between processes.
 #include "runtime/memory/virtual_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "acl/acl_rt.h"
@@ -19,7 +20,48 @@ void require_flag(uint64_t flags) {
   require(flags <= 1, ACL_ERROR_RT_PARAM_INVALID, "parameter 'flags' is ", flags, "; allowed: 0, 1");
 }
 
+// Where physical blocks exist.
+int device_in(const aclrtMemLocation& location) {
+  require(location.type == ACL_MEM_LOCATION_TYPE_DEVICE, ACL_ERROR_FEATURE_UNSUPPORTED,
+          "physical blocks exist on devices only; location type ", static_cast<int>(location.type), " was asked for");
+  return device_at(static_cast<int>(location.id)).id();
+}
+
+// Copies reach every mapping from the host and from all devices, and kernels do too.
+void require_reachable(const aclrtMemAccessDesc& desc) {
+  require(desc.flags == ACL_RT_MEM_ACCESS_FLAGS_READWRITE, ACL_ERROR_FEATURE_UNSUPPORTED, "access ",
+          static_cast<int>(desc.flags), " cannot be set: mapped memory can be read and written; allowed: ",
+          static_cast<int>(ACL_RT_MEM_ACCESS_FLAGS_READWRITE), " (ACL_RT_MEM_ACCESS_FLAGS_READWRITE)");
+  if (desc.location.type != ACL_MEM_LOCATION_TYPE_HOST) device_in(desc.location);
+}
+
 }  // namespace
+
+aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
+                                          size_t* granularity) {
+  return call(
+      "aclrtMemGetAllocationGranularity",
+      [&] {
+        device_in(out(prop, "prop").location);
+        require(option == ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM || option == ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+                ACL_ERROR_RT_PARAM_INVALID, "parameter 'option' is ", static_cast<int>(option),
+                "; allowed: 0 (minimum), 1 (recommended)");
+        out(granularity, "granularity") = memory::kGranularity;
+      },
+      arg("option", option));
+}
+
+aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, size_t count) {
+  return call(
+      "aclrtMemSetAccess",
+      [&] {
+        memory::require_mapping(virPtr, size);
+        require(count > 0, ACL_ERROR_RT_PARAM_INVALID, "parameter 'count' is 0");
+        const aclrtMemAccessDesc* const first = &out(desc, "desc");
+        std::for_each(first, first + count, require_reachable);
+      },
+      arg("virPtr", virPtr), arg("size", size), arg("count", count));
+}
 
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t flags) {
   return call(
@@ -42,11 +84,9 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
       "aclrtMallocPhysical",
       [&] {
         require(prop != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'prop' is null");
-        require(prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE, ACL_ERROR_FEATURE_UNSUPPORTED,
-                "physical blocks exist on devices only; location type ", static_cast<int>(prop->location.type),
-                " was asked for");
+        const int device = device_in(prop->location);
         aclrtDrvMemHandle& result = out(handle, "handle");
-        result = memory::create_physical(device_at(static_cast<int>(prop->location.id)).id(), size);
+        result = memory::create_physical(device, size);
       },
       arg("size", size), arg("flags", flags));
 }

@@ -97,6 +97,19 @@ void join_views(void* pointer) {
   it->second.views->join();
 }
 
+void require_pages(void* pointer, size_t size) {
+  require(number(pointer) % memory::page_bytes() == 0 && size % memory::page_bytes() == 0, ACL_ERROR_RT_PARAM_INVALID,
+          size, " bytes at ", pointer, " are not whole pages of ", memory::page_bytes(), " bytes");
+}
+
+// Puts the pages into a file that is memory of the device as well. The caller holds the mutex.
+void* map_on(int device, void* pointer, Range& range) {
+  join_views(pointer);
+  memory::SharedFile file(memory::round_up(range.bytes, memory::kGranularity));
+  file.take_place_of(pointer, range.bytes);
+  return range.on_device = memory::map_file(device, std::move(file));
+}
+
 // Whether a task still uses memory that is about to be freed; known only while the order of accesses is checked.
 bool is_in_use(void* pointer) {
   if (!order::enabled()) return false;
@@ -153,19 +166,23 @@ void enroll(void* pointer, size_t size) {
 }
 
 void* enroll_on(int device, void* pointer, size_t size) {
-  require(number(pointer) % memory::page_bytes() == 0 && size % memory::page_bytes() == 0, ACL_ERROR_RT_PARAM_INVALID,
-          size, " bytes at ", pointer, " are not whole pages of ", memory::page_bytes(), " bytes");
+  require_pages(pointer, size);
   const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
   enroll_locked(pointer, {size});
-  join_views(pointer);
   try {
-    memory::SharedFile file(memory::round_up(size, memory::kGranularity));
-    file.take_place_of(pointer, size);
-    return ranges().registered.at(number(pointer)).on_device = memory::map_file(device, std::move(file));
+    return map_on(device, pointer, ranges().registered.at(number(pointer)));
   } catch (const Error&) {
     ranges().registered.erase(number(pointer));
     throw;
   }
+}
+
+void* device_address_of(int device, void* pointer) {
+  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  Range& range = find(ranges().registered, pointer, "aclrtHostRegister")->second;
+  if (range.on_device != nullptr) return range.on_device;
+  require_pages(pointer, range.bytes);
+  return map_on(device, pointer, range);
 }
 
 std::optional<int> device_of(void* pointer) {

@@ -19,6 +19,9 @@ void enroll(void* pointer, size_t size);
 // The same; the range, whole pages, is memory of the device as well, at the address that it returns: the pages are put
 // into a file, which is mapped at both places. Nobody may write to the range meanwhile.
 void* enroll_on(int device, void* pointer, size_t size);
+// Where the device has the range that was registered there: the first question maps one that `enroll` registered, as
+// `enroll_on` does.
+void* device_address_of(int device, void* pointer);
 // The device that a registered range is memory of.
 std::optional<int> device_of(void* pointer);
 void withdraw(void* pointer);

@@ -194,6 +194,15 @@ void map(void* address, size_t size, size_t offset, void* handle) {
   state.mappings.emplace(begin, Mapping{size, std::move(block), next_serial()});
 }
 
+void require_mapping(const void* address, size_t size) {
+  require(is_device_address(address), ACL_ERROR_RT_PARAM_INVALID, address, " is not a mapped device address");
+  DeviceMemory& state = space().owner(number(address));
+  const std::shared_lock<std::shared_mutex> lock(state.mutex);
+  const auto it = state.mappings.find(number(address));
+  require(it != state.mappings.end() && it->second.bytes == size, ACL_ERROR_RT_PARAM_INVALID, "no mapping of ", size,
+          " bytes begins at ", address);
+}
+
 void* map_file(int device, SharedFile file) {
   using Owned = std::unique_ptr<void, void (*)(void*)>;
   const size_t bytes = file.bytes();

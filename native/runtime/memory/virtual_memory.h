@@ -26,5 +26,7 @@ void* map_file(int device, SharedFile file);
 void unmap_file(void* address);
 void map(void* address, size_t size, size_t offset, void* handle);
 void unmap(void* address);
+// Throws 107000 unless a mapping of that size begins there.
+void require_mapping(const void* address, size_t size);
 
 }  // namespace opwright::memory

@@ -103,11 +103,18 @@ bool ExternalFlag::is_set() const {
 
 void ExternalFlag::wait(const void* event) const {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto done = [&] { return set_; };
-  if (done()) return;
-  const std::string what = text("the record of external event ", event);
+  if (!set_) wait_until_set(lock, text("the record of external event ", event));
+}
+
+void ExternalFlag::wait_and_clear(const void* notify) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!set_) wait_until_set(lock, text("the record of notify ", notify));
+  set_ = false;
+}
+
+void ExternalFlag::wait_until_set(std::unique_lock<std::mutex>& lock, const std::string& what) const {
   require_wait_can_end(what);
-  wait_long(changed_, lock, what, done);
+  wait_long(changed_, lock, what, [&] { return set_; });
 }
 
 Event::Event(uint32_t flags)

@@ -56,7 +56,7 @@ class OPWRIGHT_API Completion {
   double time_ = 0;
 };
 
-// The state of an external event.
+// The state of an external event, or of a notify.
 class ExternalFlag {
  public:
   void set();
@@ -64,8 +64,12 @@ class ExternalFlag {
   bool is_set() const;
   // `event` names it in the line that appears when this takes long.
   void wait(const void* event) const;
+  // Clears the flag in the moment in which the wait ends, so that no later record is lost.
+  void wait_and_clear(const void* notify);
 
  private:
+  void wait_until_set(std::unique_lock<std::mutex>& lock, const std::string& what) const;
+
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool set_ = false;

@@ -80,6 +80,8 @@ class OPWRIGHT_API Stream {
   uint32_t limit(size_t kind) const { return limits_.at(kind).load(); }
   void set_overflow_switch(uint32_t value) noexcept { overflow_switch_.store(value); }
   uint32_t overflow_switch() const noexcept { return overflow_switch_.load(); }
+  void set_flags(uint32_t value) noexcept { flags_.store(value); }
+  uint32_t flags() const noexcept { return flags_.load(); }
 
   // The task that the calling thread executes, or nullptr. For fault messages.
   static const Task* current_task() noexcept;
@@ -134,6 +136,7 @@ class OPWRIGHT_API Stream {
   std::atomic<FailureMode> failure_mode_{FailureMode::kStop};
   std::array<std::atomic<uint32_t>, 2> limits_{};
   std::atomic<uint32_t> overflow_switch_{0};
+  std::atomic<uint32_t> flags_{0};
   std::atomic<double> busy_{0};
 };
 
