@@ -52,9 +52,12 @@ constexpr size_t kAnyDims = SIZE_MAX;
 struct Row {
   std::string_view function;
   std::string_view operand;
+  size_t position;   // of the parameter
+  bool is_required;  // of operands that the function could do without
   Dtypes dtypes;
   size_t least, most;      // dimensions
   std::string_view shape;  // the operand that has the same one, forms in parentheses, or nothing
+  size_t like;             // that operand's position
 };
 
 constexpr Row kRows[] = {
@@ -85,13 +88,6 @@ using Rows = std::pair<const Row*, const Row*>;
 template <size_t N>
 Rows rows_in(const Row (&rows)[N], std::string_view function) {
   return std::equal_range(std::begin(rows), std::end(rows), function, ByFunction());
-}
-
-// A program may load torch_npu at any time.
-bool is_beneath_torch_npu() {
-  void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library != nullptr) dlclose(library);
-  return library != nullptr;
 }
 
 Rows rows_of(std::string_view function) {
@@ -129,16 +125,10 @@ void require_dims(const Row& row, const aclTensor& tensor) {
        "; allowed: ", allowed, row.most == 1 ? " dimension" : " dimensions");
 }
 
-const NamedTensors* find(const std::vector<NamedTensors>& operands, std::string_view name) {
-  const auto found =
-      std::find_if(operands.begin(), operands.end(), [&](const NamedTensors& operand) { return operand.name == name; });
-  return found == operands.end() ? nullptr : &*found;
-}
-
-void require_same_shape(const Row& row, const aclTensor& tensor, const std::vector<NamedTensors>& operands) {
-  const NamedTensors* const like = find(operands, row.shape);
-  if (like == nullptr || like->tensors.empty() || like->tensors[0] == nullptr) return;
-  const Dims& wanted = like->tensors[0]->sizes;
+void require_same_shape(const Row& row, const aclTensor& tensor, const std::vector<Tensors>& parameters) {
+  const Tensors& like = parameters.at(row.like);
+  if (like.empty() || like[0] == nullptr) return;
+  const Dims& wanted = like[0]->sizes;
   if (tensor.sizes == wanted) return;
   fail(ACLNN_ERR_PARAM_INVALID, "parameter '", row.operand, "' has shape ", to_string(tensor.sizes),
        "; it must have that of '", row.shape, "', ", to_string(wanted));
@@ -207,23 +197,32 @@ void require_forms(const Row& row, const aclTensor& tensor, Names& names) {
 
 }  // namespace
 
-void require_documented(std::string_view function, const std::function<std::vector<NamedTensors>()>& list_operands) {
+// A program may load torch_npu at any time.
+bool is_beneath_torch_npu() {
+  void* const library = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) dlclose(library);
+  return library != nullptr;
+}
+
+void require_documented(std::string_view function, const std::function<std::vector<Tensors>()>& list_parameters) {
   const auto [begin, end] = rows_of(function);
   if (begin == end) return;
-  const std::vector<NamedTensors> operands = list_operands();
+  const std::vector<Tensors> parameters = list_parameters();
   Names names;
   for (const Row* row = begin; row != end; ++row) {
-    const NamedTensors* const operand = find(operands, row->operand);
-    if (operand == nullptr) continue;
-    for (const aclTensor* const tensor : operand->tensors) {
-      if (tensor == nullptr) continue;
+    for (const aclTensor* const tensor : parameters.at(row->position)) {
+      if (tensor == nullptr) {
+        require(!row->is_required, ACLNN_ERR_PARAM_NULLPTR, "parameter '", row->operand,
+                "' is null, but it is required");
+        continue;
+      }
       require_dtype(*row, *tensor);
       require_dims(*row, *tensor);
       if (row->shape.empty()) continue;
       if (row->shape[0] == '(') {
         require_forms(*row, *tensor, names);
       } else {
-        require_same_shape(*row, *tensor, operands);
+        require_same_shape(*row, *tensor, parameters);
       }
     }
   }

@@ -12,14 +12,14 @@
 
 namespace opwright::opapi {
 
-// A parameter that is a tensor, or a list of them. Absent ones are null.
-struct NamedTensors {
-  std::string_view name;
-  std::vector<const aclTensor*> tensors;
-};
+// What a parameter has of tensors: one, those of a list, or none. Absent ones are null.
+using Tensors = std::vector<const aclTensor*>;
 
-// Throws Error if an operand is none of those that the function's page allows. `list_operands` is called if this
-// process compares the operands of this function.
-void require_documented(std::string_view function, const std::function<std::vector<NamedTensors>()>& list_operands);
+// True once torch_npu is loaded: its own checks have seen what it passes.
+bool is_beneath_torch_npu();
+
+// Throws Error if an operand is none of those that the function's page allows. `list_parameters` is called if this
+// process compares the operands of this function, and answers in the order of the parameters.
+void require_documented(std::string_view function, const std::function<std::vector<Tensors>()>& list_parameters);
 
 }  // namespace opwright::opapi

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,17 +23,13 @@ namespace {
 
 // Short enough to be copied without an allocation, and no text of ATen's.
 constexpr char kRequest[] = "dry run";
-constexpr std::string_view kResized = "An output with one or more elements was resized";
 
-thread_local bool resized_output = false;
 thread_local bool running = false;
 
 // The task itself repeats what its body warns of.
-class ResizeWatch final : public c10::WarningHandler {
+class NoWarnings final : public c10::WarningHandler {
  public:
-  void process(const c10::Warning& warning) override {
-    if (warning.msg().compare(0, kResized.size(), kResized) == 0) resized_output = true;
-  }
+  void process(const c10::Warning&) override {}
 };
 
 class AutogradStateGuard {
@@ -78,10 +73,7 @@ class OneDnnSetting {
 // The state of a worker's thread, on the caller's: no mode, no autocast, no profiler, no transformation.
 class WorkerState {
  public:
-  explicit WorkerState(int threads) : warnings_(&watch_), run_(threads) {
-    resized_output = false;
-    running = true;
-  }
+  explicit WorkerState(int threads) : warnings_(&no_warnings_), run_(threads) { running = true; }
   ~WorkerState() { running = false; }
   WorkerState(const WorkerState&) = delete;
   WorkerState& operator=(const WorkerState&) = delete;
@@ -90,7 +82,7 @@ class WorkerState {
   c10::impl::ForceDispatchKeyGuard keys_{c10::default_included_set, c10::default_excluded_set};
   AutogradStateGuard autograd_;
   at::DisableRecordFunctionGuard no_profile_;
-  ResizeWatch watch_;
+  NoWarnings no_warnings_;
   c10::WarningUtils::WarningHandlerGuard warnings_;
   RunScope run_;
   OneDnnSetting onednn_;
@@ -141,10 +133,8 @@ void end_dry_run() { TORCH_CHECK(!running, kRequest); }
 
 bool is_dry_run() noexcept { return running; }
 
-bool is_fault_of_shapes(const c10::Error& error, Operands operands) {
-  if (operands == Operands::kEmpty) return false;
-  return !is_request_for_memory(error) || resized_output;
-}
+// Outputs begin with the caller's shapes: what has another one when the body stops, ATen has resized.
+bool is_fault_of_shapes(const c10::Error&, Operands operands) { return operands != Operands::kEmpty; }
 
 bool dry_run(Attempt attempt, void* self, int threads) {
   if (on_consumer_thread()) return false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collective/rank_group.h"
+#include "opapi/aten_error.h"
 #include "opapi/declare.h"
 #include "opapi/documented_operands.h"
 #include "runtime/streams/consumer_thread.h"
@@ -72,9 +73,13 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     if (!function_.has_dry_run || !function_.has_tensors) return;
     const Signature call = sign(Signature::Detail::kShapes);
     if (is_accepted(call)) return;
-    if (!on_consumer_thread()) require_documented(function_.name, [this] { return list_operands(); });
-    if (!dry_run(attempt_of, this, threads_)) return;
-    if (function_.is_simple) require_kernels_once();
+    if (!on_consumer_thread()) require_documented(function_.name, [this] { return list_parameters(); });
+    try {
+      if (!dry_run(attempt_of, this, threads_)) return;
+      if (function_.is_simple) require_kernels_once();
+    } catch (const AtenError& error) {
+      refuse_operands(error.text());
+    }
     accept(call);
   }
 
@@ -167,6 +172,25 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     return result;
   }
 
+  // Also a dtype that ATen has no kernel for is the caller's. Who calls through torch_npu knows the operands from
+  // Python.
+  [[noreturn]] void refuse_operands(const std::string& reason) {
+    fail(ACLNN_ERR_PARAM_INVALID, reason, is_beneath_torch_npu() ? std::string() : describe_operands());
+  }
+
+  std::string describe_operands() {
+    std::string result;
+    const std::vector<Tensors> parameters = list_parameters();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      for (const aclTensor* const tensor : parameters[i]) {
+        if (tensor == nullptr) continue;
+        result += text(result.empty() ? "; operands: " : ", ", function_.parameters[i].name, " ",
+                       dtype_name(tensor->dtype), " ", to_string(tensor->sizes));
+      }
+    }
+    return result;
+  }
+
   void require_kernels_once() {
     const Signature dtypes = sign(Signature::Detail::kDtypes);
     if (dtypes.largest_integer() > kLargestAxis || is_accepted(dtypes)) return;
@@ -174,15 +198,15 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
     accept(dtypes);
   }
 
-  std::vector<NamedTensors> list_operands() {
-    std::vector<NamedTensors> operands;
+  std::vector<Tensors> list_parameters() {
+    std::vector<Tensors> result;
     for (const Parameter& parameter : function_) {
-      std::vector<std::vector<aclTensor*>> tensors;
-      add_tensors(parameter, tensors);
-      if (tensors.empty()) continue;
-      operands.push_back({parameter.name, {tensors[0].begin(), tensors[0].end()}});
+      std::vector<std::vector<aclTensor*>> lists;
+      add_tensors(parameter, lists);
+      result.emplace_back();
+      if (!lists.empty()) result.back().assign(lists[0].begin(), lists[0].end());
     }
-    return operands;
+    return result;
   }
 
   void add_tensors(const Parameter& parameter, std::vector<std::vector<aclTensor*>>& tensors) {

@@ -1,11 +1,29 @@
 # native/opapi/operands.cmake
 # Writes OUTPUT, the rows of OPERANDS (operands.tsv) as C++: one for each operand, functions in alphabetical order.
-# cmake -DOUTPUT=... -DOPERANDS=... -P operands.cmake
+# An operand with an exclamation mark must be given, although the function could do without.
+# PROTOTYPES (opwright/aclnn/prototypes.tsv) says which parameter of the function an operand is.
+# cmake -DOUTPUT=... -DOPERANDS=... -DPROTOTYPES=... -P operands.cmake
+file(STRINGS ${PROTOTYPES} rows)
+foreach(row IN LISTS rows)
+  if(row MATCHES "^([A-Za-z0-9_]+)\t([A-Za-z0-9_, ]*)\t")
+    set(function ${CMAKE_MATCH_1})
+    string(REGEX REPLACE "[a-z0-9]+ ([A-Za-z0-9_]+)(, )?" "\\1;" PARAMETERS_${function} "${CMAKE_MATCH_2}")
+  endif()
+endforeach()
+
+function(find_position function operand result)
+  list(FIND PARAMETERS_${function} ${operand} position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "${OPERANDS}: ${function} has no parameter '${operand}'")
+  endif()
+  set(${result} ${position} PARENT_SCOPE)
+endfunction()
+
 file(STRINGS ${OPERANDS} rows)
 list(POP_FRONT rows)
 set(text)
 foreach(row IN LISTS rows)
-  if(NOT row MATCHES "^([A-Za-z0-9_]+)\t([A-Za-z0-9_ ]+)\t([a-z0-9_ ]*)\t([0-9]?)-?([0-9]?)\t([A-Za-z0-9_(),*|]*)$")
+  if(NOT row MATCHES "^([A-Za-z0-9_]+)\t([A-Za-z0-9_! ]+)\t([a-z0-9_ ]*)\t([0-9]?)-?([0-9]?)\t([A-Za-z0-9_(),*|]*)$")
     message(FATAL_ERROR "${OPERANDS}: a row has function, operands, dtypes, dims and shape, but not '${row}'")
   endif()
   set(function ${CMAKE_MATCH_1})
@@ -25,7 +43,18 @@ foreach(row IN LISTS rows)
     set(most ${least})
   endif()
   foreach(operand IN LISTS operands)
-    string(APPEND text "{\"${function}\", \"${operand}\", ${dtypes}, ${least}, ${most}, \"${shape}\"},\n")
+    set(required false)
+    if(operand MATCHES "^(.+)!$")
+      set(operand ${CMAKE_MATCH_1})
+      set(required true)
+    endif()
+    find_position(${function} ${operand} position)
+    set(like 0)
+    if(shape MATCHES "^[A-Za-z]")
+      find_position(${function} ${shape} like)
+    endif()
+    string(APPEND text "{\"${function}\", \"${operand}\", ${position}, ${required}, ${dtypes}, ${least}, ${most}, "
+      "\"${shape}\", ${like}},\n")
   endforeach()
 endforeach()
 file(WRITE ${OUTPUT} "${text}")

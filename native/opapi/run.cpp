@@ -5,10 +5,12 @@
 #include <malloc.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "opapi/aten_error.h"
 #include "opapi/declare.h"
 #include "opapi/threads.h"
 
@@ -101,9 +103,11 @@ bool lacks_kernel(const c10::Error& error) {
 }
 
 [[noreturn]] void translate(const c10::Error& error) {
-  const std::string message = error.what_without_backtrace();
+  std::string message = error.what_without_backtrace();
+  // The text of a check without a text of its own goes on with a request to PyTorch's users.
+  message.resize(std::min(message.size(), message.find("  (Could this error message be improved?")));
   const bool no_kernel = message.find("not implemented for") != std::string::npos;
-  throw Error(no_kernel ? ACLNN_ERR_INNER_KERNEL_NOT_FOUND : ACLNN_ERR_PARAM_INVALID, message);
+  throw AtenError(no_kernel ? ACLNN_ERR_INNER_KERNEL_NOT_FOUND : ACLNN_ERR_PARAM_INVALID, message);
 }
 
 }  // namespace

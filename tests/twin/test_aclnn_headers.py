@@ -366,8 +366,12 @@ WRONG_CALLS = """\
 #include <cstdio>
 #include <vector>
 #include "acl/acl.h"
+#include "aclnnop/aclnn_adaptive_avg_pool2d.h"
 #include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_fast_gelu.h"
 #include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_nll_loss.h"
+#include "aclnnop/aclnn_relu.h"
 #include "aclnnop/aclnn_topk.h"
 
 namespace {
@@ -400,6 +404,19 @@ int main() {
   print(aclnnAddGetWorkspaceSize(shorts, row, alpha, row_out, &size, &executor));
   print(aclnnTopkGetWorkspaceSize(flags, 1, 0, true, true, flag, index, &size, &executor));
   print(aclnnMatmulGetWorkspaceSize(square, square, square_out, 5, &size, &executor));
+  aclTensor* wide = make_tensor({2}, ACL_INT16);
+  print(aclnnInplaceReluGetWorkspaceSize(wide, &size, &executor));
+  print(aclnnFastGeluGetWorkspaceSize(row, square_out, &size, &executor));
+  aclTensor* three = make_tensor({3}, ACL_FLOAT);
+  print(aclnnAddGetWorkspaceSize(row, three, alpha, row_out, &size, &executor));
+  const int64_t one_by_one[] = {1, 1};
+  aclTensor *image = make_tensor({1, 2, 2}, ACL_FLOAT), *pooled = make_tensor({1, 2, 1}, ACL_FLOAT);
+  print(aclnnAdaptiveAvgPool2dGetWorkspaceSize(image, aclCreateIntArray(one_by_one, 2), pooled,
+                                               &size, &executor));
+  aclTensor *loss = make_tensor({}, ACL_FLOAT), *total = make_tensor({1}, ACL_FLOAT);
+  aclTensor* target = make_tensor({2}, ACL_INT64);
+  print(aclnnNLLLossGetWorkspaceSize(square, target, nullptr, 1, -100, loss, total, &size,
+                                     &executor));
   print(aclnnMatmulGetWorkspaceSize(square, square, square_out, 1, &size, &executor));
   print(aclnnMatmul(nullptr, 0, executor, stream));
   print(aclrtSynchronizeStream(stream));
@@ -425,10 +442,19 @@ USED = (
     "161002 {}: the executor was used or destroyed before; one that serves several calls of "
     "phase 2 needs aclSetAclOpExecutorRepeatable first"
 )
+DIFFERENT_SIZES = (
+    "161002 aclnnAddGetWorkspaceSize: The size of tensor a (2) must match the size of tensor b (3) "
+    "at non-singleton dimension 0; operands: self float32 [2], other float32 [3], out float32 [2]"
+)
 ANSWERS = [
     "161002 aclnnAddGetWorkspaceSize: parameter 'self' is uint16; allowed: float32, float16, ",
     "161002 aclnnTopkGetWorkspaceSize: parameter 'self' is bool; allowed: float32, float16, int8, ",
     "161002 aclnnMatmulGetWorkspaceSize: parameter 'cubeMathType' is 5; allowed: 0 to 4",
+    "161002 aclnnInplaceReluGetWorkspaceSize: parameter 'selfRef' is int16; allowed: float32, ",
+    "161002 aclnnFastGeluGetWorkspaceSize: parameter 'self' has shape [2]; it must have that of ",
+    DIFFERENT_SIZES,
+    "161002 aclnnAdaptiveAvgPool2dGetWorkspaceSize: output 'out' has shape [1, 2, 1], but the ",
+    "161001 aclnnNLLLossGetWorkspaceSize: parameter 'weight' is null, but it is required",
     *["0 "] * 8,
     USED.format("aclDestroyAclOpExecutor"),
     USED.format("aclnnAdd"),

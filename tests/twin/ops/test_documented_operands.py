@@ -44,7 +44,7 @@ def rows(table: str) -> list[Row]:
     made = []
     for line in lines[1:]:
         function, operands, dtypes, _, shape = line.split("\t")
-        made.append(Row(function, operands.split(), dtypes.split(), shape))
+        made.append(Row(function, operands.replace("!", "").split(), dtypes.split(), shape))
     return made
 
 

@@ -12,24 +12,25 @@ at::Tensor* or_null(at::Tensor& tensor) { return tensor.defined() && tensor.nume
 }  // namespace
 
 ACLNN(LightningIndexerGrad,
-      (In, query)(In, key)(In, dy)(In, sparseIndices)(In, weights)(OptIn, actualSeqLengthsQuery)(
-          OptIn, actualSeqLengthsKey)(Int, headNum)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
-          Bool, determinstic)(Out, dQuery)(Out, dKey)(Out, dWeights),
+      (In, query)(In, key)(In, dy)(In, sparseIndices)(In, weights)(OptIn, actualSeqQLenOptional)(
+          OptIn, actualSeqKvLenOptional)(Int, headNum)(Text, inputLayout)(Int, sparseMode)(Int, preTokens)(
+          Int, nextTokens)(Bool, deterministic)(Out, dqOut)(Out, dkOut)(Out, dweightsOut),
       (void)headNum;
-      (void)determinstic; sparse::require_sparse_mode(sparseMode);
+      (void)deterministic; sparse::require_sparse_mode(sparseMode);
       if (sparseMode != 3) require_unlimited(preTokens, nextTokens);  // mode 3 has no window
-      sparse::lightning_indexer_grad({query, key, weights, dy, sparseIndices, actualSeqLengthsQuery,
-                                      actualSeqLengthsKey},
-                                     layout, {dQuery, dKey, dWeights}))
+      sparse::lightning_indexer_grad({query, key, weights, dy, sparseIndices, actualSeqQLenOptional,
+                                      actualSeqKvLenOptional},
+                                     inputLayout, {dqOut, dkOut, dweightsOut}))
 
 ACLNN(SparseFlashAttentionGrad,
       (In, query)(In, key)(OptIn, value)(In, sparseIndices)(In, dOut)(In, out)(In, softmaxMax)(In, softmaxSum)(
-          OptIn, actualSeqLengthsQuery)(OptIn, actualSeqLengthsKv)(OptIn, queryRope)(OptIn, keyRope)(
-          Double, scaleValue)(Int, sparseBlockSize)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
-          Bool, deterministic)(Out, dQuery)(Out, dKey)(OptOut, dValue)(OptOut, dQueryRope)(OptOut, dKeyRope),
+          OptIn, actualSeqLengthsQueryOptional)(OptIn, actualSeqLengthsKvOptional)(OptIn, queryRopeOptional)(
+          OptIn, keyRopeOptional)(Double, scaleValue)(Int, sparseBlockSize)(Text, layoutOptional)(Int, sparseMode)(
+          Int, preTokens)(Int, nextTokens)(Bool, deterministic)(Out, dQueryOut)(Out, dKeyOut)(OptOut, dValueOut)(
+          OptOut, dQueryRopeOutOptional)(OptOut, dKeyRopeOutOptional),
       (void)deterministic;
-      require_unlimited(preTokens, nextTokens);
-      sparse::sparse_flash_attention_grad({query, key, value, sparseIndices, dOut, out, softmaxMax, softmaxSum,
-                                           actualSeqLengthsQuery, actualSeqLengthsKv, queryRope, keyRope},
-                                          {scaleValue, sparseBlockSize, layout, sparseMode},
-                                          {dQuery, dKey, or_null(dValue), or_null(dQueryRope), or_null(dKeyRope)}))
+      require_unlimited(preTokens, nextTokens); sparse::sparse_flash_attention_grad(
+          {query, key, value, sparseIndices, dOut, out, softmaxMax, softmaxSum, actualSeqLengthsQueryOptional,
+           actualSeqLengthsKvOptional, queryRopeOptional, keyRopeOptional},
+          {scaleValue, sparseBlockSize, layoutOptional, sparseMode},
+          {dQueryOut, dKeyOut, or_null(dValueOut), or_null(dQueryRopeOutOptional), or_null(dKeyRopeOutOptional)}))

@@ -9,9 +9,9 @@
 #include "opapi/ops/common/activations.h"
 
 #define ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (In, self)(Out, out), at::FUNCTION##_out(out, self))
-#define INPLACE_ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (Ref, self), at::FUNCTION##_(self))
-#define ACTIVATION_BACKWARD(NAME, FUNCTION) \
-  ACLNN(NAME, (In, gradOutput)(In, self)(Out, gradInput), at::FUNCTION##_out(gradInput, gradOutput, self))
+#define INPLACE_ACTIVATION(NAME, REF, FUNCTION) ACLNN(NAME, (Ref, REF), at::FUNCTION##_(REF))
+#define ACTIVATION_BACKWARD(NAME, FUNCTION, OPERAND, GRADIENT) \
+  ACLNN(NAME, (In, gradOutput)(In, OPERAND)(Out, GRADIENT), at::FUNCTION##_out(GRADIENT, gradOutput, OPERAND))
 
 namespace {
 
@@ -109,13 +109,13 @@ void shrink(const at::Tensor& self, const at::Scalar& lambd, const at::Scalar& b
 }  // namespace
 
 ACLNN(Relu, (In, self)(Out, out), relu(self, out))
-INPLACE_ACTIVATION(InplaceRelu, relu)
+INPLACE_ACTIVATION(InplaceRelu, selfRef, relu)
 ACLNN(Threshold, (In, self)(Scalar, threshold)(Scalar, value)(Out, out), at::threshold_out(out, self, threshold, value))
-ACLNN(InplaceThreshold, (Ref, self)(Scalar, threshold)(Scalar, value), at::threshold_(self, threshold, value))
+ACLNN(InplaceThreshold, (Ref, selfRef)(Scalar, threshold)(Scalar, value), at::threshold_(selfRef, threshold, value))
 ACLNN(ThresholdBackward, (In, gradOutput)(In, self)(Scalar, threshold)(Out, out),
       at::threshold_backward_out(out, gradOutput, self, threshold))
 ACLNN(LeakyRelu, (In, self)(Scalar, negativeSlope)(Out, out), at::leaky_relu_out(out, self, negativeSlope))
-ACLNN(InplaceLeakyRelu, (Ref, self)(Scalar, negativeSlope), at::leaky_relu_(self, negativeSlope))
+ACLNN(InplaceLeakyRelu, (Ref, selfRef)(Scalar, negativeSlope), at::leaky_relu_(selfRef, negativeSlope))
 ACLNN(LeakyReluBackward, (In, gradOutput)(In, self)(Scalar, negativeSlope)(Bool, selfIsResult)(Out, out),
       at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult))
 ACLNN(Prelu, (In, self)(In, weight)(Out, out), prelu(self, weight, out))
@@ -130,14 +130,14 @@ ACLNN(InplaceRReluWithNoise,
 
 ACLNN(Elu, (In, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Out, out),
       at::elu_out(out, self, alpha, scale, inputScale))
-ACLNN(InplaceElu, (Ref, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale),
-      at::elu_(self, alpha, scale, inputScale))
+ACLNN(InplaceElu, (Ref, selfRef)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale),
+      at::elu_(selfRef, alpha, scale, inputScale))
 ACLNN(EluBackward,
       (In, gradOutput)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Bool, isResult)(In, selfOrResult)(Out,
                                                                                                            gradInput),
       at::elu_backward_out(gradInput, gradOutput, alpha, scale, inputScale, isResult, selfOrResult))
 ACLNN(Celu, (In, self)(Scalar, alpha)(Out, out), at::elu_out(out, self, alpha, 1.0, celu_input_scale(alpha)))
-ACLNN(InplaceCelu, (Ref, self)(Scalar, alpha), at::elu_(self, alpha, 1.0, celu_input_scale(alpha)))
+ACLNN(InplaceCelu, (Ref, selfRef)(Scalar, alpha), at::elu_(selfRef, alpha, 1.0, celu_input_scale(alpha)))
 ACLNN(Selu, (In, self)(Out, out), at::elu_out(out, self, kSeluAlpha, kSeluScale, 1.0))
 ACLNN(InplaceSelu, (Ref, selfRef), at::elu_(selfRef, kSeluAlpha, kSeluScale, 1.0))
 ACLNN(SeluBackward, (In, gradOutput)(In, result)(Out, gradInput),
@@ -151,12 +151,12 @@ ACLNN(GeluBackward, (In, gradOutput)(In, self)(Out, gradInput), gelu_backward(gr
 ACLNN(GeluBackwardV2, (In, gradOutput)(In, self)(Text, approximate)(Out, gradInput),
       at::gelu_backward_out(gradInput, gradOutput, self, approximate))
 ACTIVATION(Silu, silu)
-ACTIVATION_BACKWARD(SiluBackward, silu_backward)
+ACTIVATION_BACKWARD(SiluBackward, silu_backward, self, gradInput)
 ACTIVATION(Mish, mish)
-INPLACE_ACTIVATION(InplaceMish, mish)
+INPLACE_ACTIVATION(InplaceMish, selfRef, mish)
 ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), mish_backward(gradOutput, self, gradInput))
-ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward)  // of the result
-ACTIVATION_BACKWARD(TanhBackward, tanh_backward)        // of the result
+ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward, output, gradInput)
+ACTIVATION_BACKWARD(TanhBackward, tanh_backward, output, gradInput)
 ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))
 ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), at::glu_backward_out(out, gradOut, self, dim))
 
@@ -165,24 +165,24 @@ ACLNN(HardshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInp
       at::hardshrink_backward_out(gradInput, gradOutput, self, lambd))
 ACLNN(Hardsigmoid, (In, self)(Out, out), hardsigmoid(self, out))
 ACLNN(InplaceHardsigmoid, (Ref, self), hardsigmoid(self, self))
-ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward)
+ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward, self, out)
 ACTIVATION(Hardswish, hardswish)
-INPLACE_ACTIVATION(InplaceHardswish, hardswish)
+INPLACE_ACTIVATION(InplaceHardswish, self, hardswish)
 // The first form differs from the second on hardware only at +-3, where its caller mends the result itself.
 ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
 ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
 ACLNN(Hardtanh, (In, self)(Scalar, clipValueMin)(Scalar, clipValueMax)(Out, out),
       at::hardtanh_out(out, self, clipValueMin, clipValueMax))
-ACLNN(InplaceHardtanh, (Ref, self)(Scalar, clipValueMin)(Scalar, clipValueMax),
-      at::hardtanh_(self, clipValueMin, clipValueMax))
+ACLNN(InplaceHardtanh, (Ref, selfRef)(Scalar, clipValueMin)(Scalar, clipValueMax),
+      at::hardtanh_(selfRef, clipValueMin, clipValueMax))
 ACLNN(HardtanhBackward, (In, gradOutput)(In, self)(Scalar, min)(Scalar, max)(Out, out),
       at::hardtanh_backward_out(out, gradOutput, self, min, max))
 ACLNN(Softplus, (In, self)(Scalar, beta)(Scalar, threshold)(Out, out), at::softplus_out(out, self, beta, threshold))
 ACLNN(SoftplusBackward, (In, gradOutput)(In, self)(Scalar, beta)(Scalar, threshold)(Out, gradInput),
       at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold))
 ACLNN(Softshrink, (In, self)(Scalar, lambd)(Out, out), at::softshrink_out(out, self, lambd))
-ACLNN(SoftshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
-      at::softshrink_backward_out(gradInput, gradOutput, self, lambd))
+ACLNN(SoftshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambda)(Out, gradInput),
+      at::softshrink_backward_out(gradInput, gradOutput, self, lambda))
 
 // torch_npu asks whether the first exists and runs the second.
 ACLNN(LogSigmoid, (In, self)(Out, out), log_sigmoid(self, out))

@@ -5,7 +5,7 @@
 namespace {
 
 // A scale of 0 or -1 means that only the sizes decide.
-std::optional<double> scale(double given) { return given > 0 ? std::optional<double>(given) : std::nullopt; }
+std::optional<double> scale_of(double given) { return given > 0 ? std::optional<double>(given) : std::nullopt; }
 
 void grid_gradients(const std::tuple<at::Tensor, at::Tensor>& gradients, at::Tensor& by_input, at::Tensor& by_grid) {
   if (std::get<0>(gradients).defined()) assign(by_input, std::get<0>(gradients));
@@ -55,60 +55,61 @@ void interpolate_backward(const at::Tensor& grad, const at::Tensor& index, const
 // Each mode has a forward function (input, output size, ..., scales) and a gradient that also gets the input's size.
 #define UPSAMPLE_1D(NAME, FUNCTION)                                                                 \
   ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scales)(Out, out),                               \
-        at::FUNCTION##_out(out, self, outputSize, scale(scales)))                                   \
+        at::FUNCTION##_out(out, self, outputSize, scale_of(scales)))                                \
   ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scales)(Out, out), \
-        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scales)))
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale_of(scales)))
 #define UPSAMPLE_2D(NAME, FUNCTION)                                                                                   \
   ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesH)(Double, scalesW)(Out, out),                               \
-        at::FUNCTION##_out(out, self, outputSize, scale(scalesH), scale(scalesW)))                                    \
+        at::FUNCTION##_out(out, self, outputSize, scale_of(scalesH), scale_of(scalesW)))                              \
   ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesH)(Double, scalesW)(Out, out), \
-        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesH), scale(scalesW)))
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale_of(scalesH), scale_of(scalesW)))
 #define UPSAMPLE_3D(NAME, FUNCTION)                                                                                    \
   ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),               \
-        at::FUNCTION##_out(out, self, outputSize, scale(scalesD), scale(scalesH), scale(scalesW)))                     \
+        at::FUNCTION##_out(out, self, outputSize, scale_of(scalesD), scale_of(scalesH), scale_of(scalesW)))            \
   ACLNN(NAME##Backward,                                                                                                \
         (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out), \
-        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesD), scale(scalesH),               \
-                                    scale(scalesW)))
-#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                    \
-  ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out),    \
-        rounded_once(out, [&](at::Tensor& target) {                                                            \
-          at::FUNCTION##_out(target, widened(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)); \
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale_of(scalesD), scale_of(scalesH),         \
+                                    scale_of(scalesW)))
+#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                          \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out),          \
+        rounded_once(out, [&](at::Tensor& target) {                                                                  \
+          at::FUNCTION##_out(target, widened(self), outputSize, alignCorners, scale_of(scalesH), scale_of(scalesW)); \
         }))
 #define ALIGNED_UPSAMPLE_2D_BACKWARD(NAME, FUNCTION)                                                                 \
   ACLNN(NAME,                                                                                                        \
         (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out,  \
                                                                                                                out), \
         rounded_once(out, [&](at::Tensor& target) {                                                                  \
-          at::FUNCTION##_out(target, widened(gradOut), outputSize, inputSize, alignCorners, scale(scalesH),          \
-                             scale(scalesW));                                                                        \
+          at::FUNCTION##_out(target, widened(gradOut), outputSize, inputSize, alignCorners, scale_of(scalesH),       \
+                             scale_of(scalesW));                                                                     \
         }))
 
 ACLNN(UpsampleNearest1d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest1d_out(out, self, outputSize))
 ACLNN(UpsampleNearest1dV2, (In, self)(Ints, outputSize)(Float, scaleL)(Out, out),
-      at::upsample_nearest1d_out(out, self, outputSize, scale(scaleL)))
+      at::upsample_nearest1d_out(out, self, outputSize, scale_of(scaleL)))
 ACLNN(UpsampleNearest1dBackward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scales)(Out, out),
-      at::upsample_nearest1d_backward_out(out, gradOut, outputSize, inputSize, scale(scales)))
+      at::upsample_nearest1d_backward_out(out, gradOut, outputSize, inputSize, scale_of(scales)))
 ACLNN(UpsampleNearest2d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest2d_out(out, self, outputSize))
 ACLNN(UpsampleNearest2dV2, (In, self)(Ints, outputSize)(Float, scalesH)(Float, scalesW)(Out, out),
-      at::upsample_nearest2d_out(out, self, outputSize, scale(scalesH), scale(scalesW)))
+      at::upsample_nearest2d_out(out, self, outputSize, scale_of(scalesH), scale_of(scalesW)))
 ACLNN(UpsampleNearest2dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesH)(Double, scalesW)(Out, gradInput),
-      at::upsample_nearest2d_backward_out(gradInput, gradOut, outputSize, inputSize, scale(scalesH), scale(scalesW)))
+      at::upsample_nearest2d_backward_out(gradInput, gradOut, outputSize, inputSize, scale_of(scalesH),
+                                          scale_of(scalesW)))
 UPSAMPLE_3D(UpsampleNearest3d, upsample_nearest3d)
 UPSAMPLE_1D(UpsampleNearestExact1d, _upsample_nearest_exact1d)
 UPSAMPLE_2D(UpsampleNearestExact2d, _upsample_nearest_exact2d)
 UPSAMPLE_3D(UpsampleNearestExact3d, _upsample_nearest_exact3d)
 
-ACLNN(UpsampleLinear1d, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scales)(Out, out),
+ACLNN(UpsampleLinear1d, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scale)(Out, out),
       rounded_once(out, [&](at::Tensor& target) {
-        at::upsample_linear1d_out(target, widened(self), outputSize, alignCorners, scale(scales));
+        at::upsample_linear1d_out(target, widened(self), outputSize, alignCorners, scale_of(scale));
       }))
 ACLNN(UpsampleLinear1dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scales)(Out, out),
       rounded_once(out, [&](at::Tensor& target) {
         at::upsample_linear1d_backward_out(target, widened(gradOut), outputSize, inputSize, alignCorners,
-                                           scale(scales));
+                                           scale_of(scales));
       }))
 ALIGNED_UPSAMPLE_2D(UpsampleBilinear2d, upsample_bilinear2d)
 ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dBackward, upsample_bilinear2d_backward)
@@ -122,15 +123,15 @@ ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBicubic2dAAGrad, _upsample_bicubic2d_aa_bac
 ACLNN(UpsampleTrilinear3d,
       (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),
       rounded_once(out, [&](at::Tensor& target) {
-        at::upsample_trilinear3d_out(target, widened(self), outputSize, alignCorners, scale(scalesD), scale(scalesH),
-                                     scale(scalesW));
+        at::upsample_trilinear3d_out(target, widened(self), outputSize, alignCorners, scale_of(scalesD),
+                                     scale_of(scalesH), scale_of(scalesW));
       }))
 ACLNN(UpsampleTrilinear3dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(
           Double, scalesW)(Out, gradInput),
       rounded_once(gradInput, [&](at::Tensor& target) {
         at::upsample_trilinear3d_backward_out(target, widened(gradOut), outputSize, inputSize, alignCorners,
-                                              scale(scalesD), scale(scalesH), scale(scalesW));
+                                              scale_of(scalesD), scale_of(scalesH), scale_of(scalesW));
       }))
 
 ACLNN(Resize, (In, self)(Floats, scales)(Text, mode)(Out, out), resize(self, scales, mode, out))
