@@ -180,15 +180,15 @@ SAME: list[tuple[str, Sequence[object], str, Sequence[object]]] = [
         ]
     ),
     (
-        "aclnnGroupedMatmulFinalizeRouting",
-        [
-            *(BYTES, BYTE_WEIGHTS, SCALES, None, BY_ROW, ENDS, None, *COMBINED, 0),
-            *(ctypes.c_float(1), 0, NO, NO, 0, result(3, 8, dtype=torch.float32)),
-        ],
         "aclnnGroupedMatmulFinalizeRoutingWeightNz",
         [
             *(BYTES, BYTE_WEIGHTS, SCALES, None, BY_ROW, ENDS, None, *COMBINED, 0),
             *(ctypes.c_float(1), 0, NO, NO, 0, result(3, 8, dtype=torch.float32)),
+        ],
+        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2",
+        [
+            *(BYTES, BYTE_WEIGHTS, SCALES, *[None] * 4, BY_ROW, ENDS, None, *COMBINED, 0),
+            *(ctypes.c_float(1), 0, NO, NO, 0, None, result(3, 8, dtype=torch.float32)),
         ],
     ),
     (

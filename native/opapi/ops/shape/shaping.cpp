@@ -320,11 +320,12 @@ ACLNN(ChannelShuffle, (In, self)(Int, groups)(Out, out), channel_shuffle(self, g
 ACLNN(ConfusionTranspose, (In, x)(Ints, perm)(Ints, shape)(Bool, transpose_first)(Out, out),
       confusion_transpose(x, perm, shape, transpose_first, out))
 
+// Given an output, ATen resizes it to a batch of one and back, and phase 1 would take it for the result's shape.
 ACLNN(Im2col, (In, self)(Ints, kernelSize)(Ints, dilation)(Ints, padding)(Ints, stride)(Out, out),
-      at::im2col_out(out, self, kernelSize, dilation, padding, stride))
+      assign(out, at::im2col(self, kernelSize, dilation, padding, stride)))
 ACLNN(Im2colBackward,
       (In, gradOutput)(Ints, inputSize)(Ints, kernelSize)(Ints, dilation)(Ints, padding)(Ints, stride)(Out, out),
-      at::col2im_out(out, gradOutput, inputSize, kernelSize, dilation, padding, stride))
+      assign(out, at::col2im(gradOutput, inputSize, kernelSize, dilation, padding, stride)))
 ACLNN(UnfoldGrad, (In, gradOut)(Ints, inputSizes)(Int, dim)(Int, size)(Int, step)(Out, gradIn),
       assign(gradIn, at::unfold_backward(gradOut, inputSizes, dim, size, step)))
 
