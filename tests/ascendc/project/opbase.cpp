@@ -68,8 +68,12 @@ int main() {
   AscendC::GetSortMaxMinTmpSize(ge::Shape({128}), ge::DT_FLOAT, ge::DT_UINT32, false, config, most, least);
   std::printf("%u %u %d %zu\n", most, least, VECTOR_INNER_ERROR, sizeof(TCubeTiling) / sizeof(int32_t));
   static_assert(sizeof(NpuArch) == sizeof(uint32_t) && static_cast<uint32_t>(NpuArch::DAV_5102) == 5102);
+  OP_LOGE_FOR_INVALID_TENSORNUM("Add", "x", int64_t{51}, "[1, 50]");
   OP_LOGE_FOR_INVALID_DTYPE("Add", "x", ToString(ge::DT_INT8), "DT_FLOAT, DT_FLOAT16");
   OP_LOGE_FOR_INVALID_SHAPES_WITH_REASON("Add", "x, y", "[2], [3]", "they do not broadcast");
+  std::ostringstream written;  // with no header but log.h
+  written << ge::DT_BF16;
+  std::puts(written.str().c_str());
   // Functions for SetCheckSupport compile, and learn at a call that nobody asks them here.
   try {
     std::printf("%d\n", ge::Operator().GetInputDesc("x").GetDataType());

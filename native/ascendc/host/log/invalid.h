@@ -3,14 +3,29 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "log/line.h"
 
 namespace opwright::ascendc {
 
+// The value of a parameter, which callers give as a text or as a number.
+class Given {
+ public:
+  Given(std::string text) : text_(std::move(text)) {}  // NOLINT: implicit
+  Given(const char* text) : text_(text) {}             // NOLINT: implicit
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Given(T number) : text_(std::to_string(number)) {}  // NOLINT: implicit
+  const char* text() const { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
 inline void log_invalid(const char* function, int line, const std::string& name, const std::string& parameter,
-                        const char* what, const std::string& got, const char* introduction, const std::string& why) {
-  log(LogLevel::kError, function, line, name, "%s: %s is %s; %s%s", parameter.c_str(), what, got.c_str(), introduction,
+                        const char* what, const Given& got, const char* introduction, const std::string& why) {
+  log(LogLevel::kError, function, line, name, "%s: %s is %s; %s%s", parameter.c_str(), what, got.text(), introduction,
       why.c_str());
 }
 

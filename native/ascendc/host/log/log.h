@@ -3,6 +3,8 @@
 // ASCEND_GLOBAL_LOG_LEVEL=1 (information) or 0 (debug), as CANN's do.
 #pragma once
 
+#include <sstream>  // host code of the repositories has it from here
+
 #include "graph/types.h"
 #include "log/invalid.h"
 #include "log/line.h"
