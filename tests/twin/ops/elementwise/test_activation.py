@@ -142,6 +142,21 @@ def test_gradients_into_strided_outputs() -> None:
     agree(wide.float(), functional.prelu(x, weight).detach())
 
 
+@pytest.mark.parametrize(
+    ("function", "slopes"),
+    [
+        ("aclnnHardswishBackward", [0.0, -0.5, 0.5, 1.5, 1.0]),
+        ("aclnnHardswishBackwardV2", [0.0, 0.0, 0.5, 1.0, 1.0]),
+    ],
+)
+def test_slope_of_hardswish_where_its_parts_meet(function: str, slopes: list[float]) -> None:
+    """The pages of the two functions differ at -3 and 3."""
+    x = torch.tensor([-4.0, -3.0, 0.0, 3.0, 4.0]).to("npu")
+    out = torch.zeros(5).to("npu")
+    call(function, torch.full((5,), 2.0).to("npu"), x, out)
+    assert out.tolist() == [2 * slope for slope in slopes]
+
+
 def test_rrelu() -> None:
     check(functional.rrelu, some((4, 5), torch.float32), 0.1, 0.3, training=False)
     tensor = some((1000,), torch.float32).to("npu")
