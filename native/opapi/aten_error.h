@@ -1,5 +1,5 @@
 // native/opapi/aten_error.h
-// What ATen refuses. Its text names ATen's parameters, if any, not those of the aclnn function.
+// An error that ATen raised. Its text names ATen's parameters, if any, not those of the aclnn function.
 #pragma once
 
 #include "runtime/error.h"

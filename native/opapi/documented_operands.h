@@ -12,7 +12,7 @@
 
 namespace opwright::opapi {
 
-// What a parameter has of tensors: one, those of a list, or none. Absent ones are null.
+// A parameter's tensors: one, those of a list, or none. Absent ones are null.
 using Tensors = std::vector<const aclTensor*>;
 
 // True once torch_npu is loaded: its own checks have seen what it passes.

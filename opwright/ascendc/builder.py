@@ -147,7 +147,8 @@ class Builder:
         objects = []
         for source in self.project.host:
             place = os.path.relpath(source, self.project.root)  # a sibling's begins with ..
-            name = Path(place.replace("..", "beside")).with_suffix(".o")
+            parts = ("beside" if part == ".." else part for part in Path(place).parts)
+            name = Path(*parts).with_suffix(".o")
             options = ["-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-c"]
             # As the vendor's build says which of the two libraries it makes; ours is both.
             options += ["-DOP_TILING_LIB", *self.project.host_options]

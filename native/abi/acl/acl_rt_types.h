@@ -37,7 +37,7 @@
 // The longest name of a version, with its end.
 #define ACL_PKG_VERSION_MAX_SIZE 128
 
-// What aclrtGetDeviceCapability answers.
+// Values of aclrtGetDeviceCapability.
 #define ACL_DEV_FEATURE_NOT_SUPPORT 0x00000000
 #define ACL_DEV_FEATURE_SUPPORT 0x00000001
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,13 @@ VALUES: dict[CType, object] = {
     CType.FLOAT_ARRAY: [1.0],
     CType.BOOL_ARRAY: [True],
     CType.TEXT: "text",
+    CType.FLOAT: ctypes.c_float(1),
     CType.DOUBLE: 1.0,
     CType.BOOL: True,
     CType.DTYPE: torch.float32,
 }
 
-# Still with names of the twin's own.
+# Functions whose messages have the twin's own names; the list may only become shorter.
 OTHERS = {
     "aclnnAcos",
     "aclnnAsinh",
@@ -44,6 +46,9 @@ OTHERS = {
     "aclnnForeachPowScalarV2",
     "aclnnForeachSubScalarV2",
     "aclnnFrac",
+    "aclnnGroupedMatmulFinalizeRouting",
+    "aclnnGroupedMatmulFinalizeRoutingV2",
+    "aclnnGroupedMatmulFinalizeRoutingV3",
     "aclnnInplaceAcos",
     "aclnnInplaceAsinh",
     "aclnnInplaceAtan",
@@ -85,7 +90,7 @@ def find_name(
 ) -> str | None:
     """Return the name that phase 1 gives to a parameter that is null; None if it may be null.
 
-    What comes behind it is null as well, so that no call gets further than its arguments.
+    Later parameters are null as well, so that the call stops at its arguments.
     """
     values: list[object] = [value_of(each, tensor) for each in parameters[:position]]
     rest = parameters[position:]
@@ -105,9 +110,6 @@ def test_a_null_parameter_has_the_name_of_cann() -> None:
     for function in sorted(set(read_known_functions()) - refused):
         parameters = find_known_parameters(function)
         assert parameters is not None
-        floats = {CType.FLOAT} & {each.ctype for each in parameters}
-        if floats:
-            continue  # ctypes passes a Python float as double
         for position, parameter in enumerate(parameters):
             if not parameter.ctype.is_pointer:
                 continue

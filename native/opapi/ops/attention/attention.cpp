@@ -123,7 +123,7 @@ at::Tensor weigh(const at::Tensor& scores, Result& result) {
 }
 
 // The same with a score more for each head, which takes a share and gives no value.
-at::Tensor weigh_beside(const at::Tensor& sink, const at::Tensor& scores, Result& result) {
+at::Tensor weigh_with_sink(const at::Tensor& sink, const at::Tensor& scores, Result& result) {
   const at::Tensor weights = scores.sub_(result.highest).exp_();
   result.sum = weights.sum(3, true).add_(at::sub(sink, result.highest).exp_());
   return weights.div_(result.sum);
@@ -147,7 +147,7 @@ Result forward(const Problem& problem) {
     weights = scores;
     result.sum = at::ones(rows, scores.options());
   } else {
-    weights = problem.sink.defined() ? weigh_beside(per_head(problem.sink), scores, result) : weigh(scores, result);
+    weights = problem.sink.defined() ? weigh_with_sink(per_head(problem.sink), scores, result) : weigh(scores, result);
   }
   if (problem.drop.defined()) weights.mul_(problem.drop);
   result.out = product(weights, problem.value, groups);

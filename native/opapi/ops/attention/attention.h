@@ -13,7 +13,7 @@ struct Problem {
   at::Tensor query, key, value;  // widened; each head of key and value serves as many heads of query as there are more
   double scale = 1;
   at::Tensor hidden;           // true where a score does not count; undefined if every score counts
-  int64_t clear = 0;           // of how many keys, from the first on, it is known to be false
+  int64_t clear = 0;           // the first so many keys are known not to be hidden
   at::Tensor position;         // added to the scores; undefined if there is none
   bool scale_position = true;  // whether it is added before the scale
   at::Tensor sink;             // one extra score per head that takes probability and gives no value, or undefined

@@ -9,6 +9,10 @@
 
 #include "opapi/declare.h"
 
+#if AT_PARALLEL_OPENMP && !defined(_OPENMP)
+#error "at::parallel_for would run every block on one thread"
+#endif
+
 namespace opwright::opapi::attention {
 
 namespace {
@@ -75,7 +79,7 @@ bool has_one_mask(const Problem& problem) {
 }
 
 // A problem that is computed as a whole has no cut: a small one, and one whose body only asks whether it is allowed.
-std::optional<Cut> cut_of(const Problem& problem) {
+std::optional<Cut> choose_cut(const Problem& problem) {
   const int64_t key_heads = problem.key.size(1), queries = problem.query.size(2), keys = problem.key.size(2);
   const int64_t groups = key_heads > 0 ? problem.query.size(1) / key_heads : 0;
   if (is_dry_run() || groups * key_heads != problem.query.size(1)) return std::nullopt;  // forward refuses the latter
@@ -104,7 +108,7 @@ Seen seen_keys(const at::Tensor& hidden, int64_t row, int64_t rows) {
   return seen;
 }
 
-// The blocks of all heads of the first sequence, those of one head beside each other, then those of the next sequence.
+// In the order of sequences, then heads, then rows.
 std::vector<Block> blocks_of(const Problem& problem, const Cut& cut) {
   const int64_t queries = problem.query.size(2), keys = problem.key.size(2), heads = problem.key.size(1);
   const bool one_mask = has_one_mask(problem);
@@ -119,7 +123,7 @@ std::vector<Block> blocks_of(const Problem& problem, const Cut& cut) {
       for (int64_t row = 0; row < queries; row += cut.rows) {
         const auto [clear, last] = seen[row / cut.rows];
         blocks.push_back({batch, head, std::min(cut.heads, heads - head), problem.query.size(1) / heads, row,
-                          std::min(cut.rows, queries - row), std::min(clear, last), last});
+                          std::min(cut.rows, queries - row), clear, last});
       }
     }
   }
@@ -128,7 +132,7 @@ std::vector<Block> blocks_of(const Problem& problem, const Cut& cut) {
 
 // compute(i) for each i below `count`, several at once: each runs on one thread then. One alone has all threads.
 template <class Compute>
-void for_each_at_once(int64_t count, const Compute& compute) {
+void compute_at_once(int64_t count, const Compute& compute) {
   if (count == 1) return compute(0);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;  // ATen's threads do not have the caller's state
@@ -140,7 +144,7 @@ void for_each_at_once(int64_t count, const Compute& compute) {
 }  // namespace
 
 Result forward_in_blocks(const Problem& problem) {
-  const std::optional<Cut> cut = cut_of(problem);
+  const std::optional<Cut> cut = choose_cut(problem);
   if (!cut) return forward(problem);
   at::DimVector rows(problem.query.sizes());
   rows[3] = 1;
@@ -152,7 +156,7 @@ Result forward_in_blocks(const Problem& problem) {
   rows[3] = problem.value.size(3);
   result.out = at::empty(rows, options);
   const std::vector<Block> blocks = blocks_of(problem, *cut);
-  for_each_at_once(static_cast<int64_t>(blocks.size()), [&](int64_t i) {
+  compute_at_once(static_cast<int64_t>(blocks.size()), [&](int64_t i) {
     const Result part = forward(blocks[i].of(problem));
     blocks[i].of_rows(result.out).copy_(part.out);
     blocks[i].of_rows(result.highest).copy_(part.highest);
@@ -164,7 +168,7 @@ Result forward_in_blocks(const Problem& problem) {
 
 Gradients backward_in_blocks(const Problem& problem, const at::Tensor& grad, const at::Tensor& highest,
                              const at::Tensor& sum) {
-  const std::optional<Cut> cut = cut_of(problem);
+  const std::optional<Cut> cut = choose_cut(problem);
   if (!cut) return backward(problem, grad, highest, sum);
   Gradients result;
   result.query = at::empty(problem.query.sizes(), problem.query.options());
@@ -176,10 +180,10 @@ Gradients backward_in_blocks(const Problem& problem, const at::Tensor& grad, con
     result.position = at::zeros(scores, problem.query.options());
   }
   if (problem.sink.defined()) result.sink = at::zeros({problem.query.size(1)}, problem.query.options());
-  // Blocks of one head add to the same gradients, so those of a head stay on one thread, in their order.
+  // Blocks of one head add to the same gradients of keys, values and its sink: they stay on one thread, in their order.
   const std::vector<Block> blocks = blocks_of(problem, *cut);
   const int64_t key_heads = problem.key.size(1);
-  for_each_at_once((key_heads + cut->heads - 1) / cut->heads, [&](int64_t i) {
+  compute_at_once((key_heads + cut->heads - 1) / cut->heads, [&](int64_t i) {
     for (const Block& block : blocks) {
       if (block.head != i * cut->heads) continue;
       const Gradients part =

@@ -82,11 +82,12 @@ void hardswish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tens
   at::native::hardswish_backward_stub(at::kCPU, elements);
 }
 
-// Where the parts meet, at -3 and 3, the gradient is that of the middle one.
-void hardswish_backward_of_parabola(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+// Where the parts meet, at -3 and 3, the gradient is that of the middle one. `out` may be an operand.
+void hardswish_backward_with_middle_slope(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  const at::Tensor meets = self.abs() == 3;
+  const at::Tensor middle = grad * (self / 3 + 0.5);
   hardswish_backward(grad, self, out);
-  const at::Tensor slope = self / 3 + 0.5;
-  out.copy_(at::where(self.abs() == 3, grad * slope, out));
+  out.copy_(at::where(meets, middle, out));
 }
 
 void mish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
@@ -175,7 +176,8 @@ ACLNN(InplaceHardsigmoid, (Ref, self), hardsigmoid(self, self))
 ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward, self, out)
 ACTIVATION(Hardswish, hardswish)
 INPLACE_ACTIVATION(InplaceHardswish, self, hardswish)
-ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), hardswish_backward_of_parabola(gradOutput, self, out))
+ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out),
+      hardswish_backward_with_middle_slope(gradOutput, self, out))
 ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
 ACLNN(Hardtanh, (In, self)(Scalar, clipValueMin)(Scalar, clipValueMax)(Out, out),
       at::hardtanh_out(out, self, clipValueMin, clipValueMax))

@@ -41,6 +41,8 @@ void renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::
   }
   require(max_norm.toDouble() >= 0, ACLNN_ERR_PARAM_INVALID, "maxNorm is ", max_norm.toDouble(),
           "; allowed: 0 and more");
+  require(self.dim() > 1, ACLNN_ERR_PARAM_INVALID, "parameter 'self' has shape ", self.sizes(),
+          "; allowed: 2 dimensions and more");
   at::DimVector others;
   const int64_t kept = at::maybe_wrap_dim(dim, self.dim());
   for (int64_t i = 0; i < self.dim(); ++i) {

@@ -25,40 +25,53 @@ def input_feature_map_reconstruction(
     with_offset: bool,
     quant_bits: int = 8,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Answer the scale and offset, of those searched, that restore the feature map best.
+    """Return the scale and offset, of those searched, that restore the feature map best.
 
     `cumsum` counts elements up to each bin of a histogram between the least and the greatest. The
     first limits are those percentiles; the search multiplies them.
+
+    Raises
+    ------
+    ValueError
+        `search_range` is empty, or `search_step` is not positive.
     """
+    first, end = search_range
+    if not (first < end and search_step > 0):
+        message = (
+            f"search_range is {search_range} and search_step {search_step}; allowed: "
+            "a range that begins before its end, and a step above 0"
+        )
+        raise ValueError(message)
     values, low, high = (widen(each) for each in (data, data_min, data_max))
     limits = [
         (cumsum / data.numel() < share).sum() / cumsum.numel() * (high - low) + low
         for share in (1 - min_percentile, max_percentile)
     ]
-    first, end = search_range
     steps = torch.from_numpy(np.arange(first, end, search_step, dtype=np.float32))
     half = 2 ** (quant_bits - 1)
     if with_offset:
         least, most = limits[0].clamp(max=0), limits[1].clamp(min=0) * steps
-        scales = one_if_tiny((most - least) / (2 * half - 1))
+        scales = replace_tiny_scales((most - least) / (2 * half - 1))
         offsets = -((least / scales).round() + half)
     else:
-        scales = one_if_tiny(torch.maximum(*(limit.abs() for limit in limits)) * steps / (half - 1))
+        scales = replace_tiny_scales(
+            torch.maximum(*(limit.abs() for limit in limits)) * steps / (half - 1)
+        )
         offsets = torch.zeros_like(scales)
     losses = [
-        loss_of_quantization(values, scale, offset, half)
+        measure_loss(values, scale, offset, half)
         for scale, offset in zip(scales, offsets, strict=True)
     ]
     best = torch.stack(losses).argmin()
     return scales[best].reshape(data_min.shape), offsets[best].reshape(data_min.shape)
 
 
-def one_if_tiny(scales: torch.Tensor) -> torch.Tensor:
+def replace_tiny_scales(scales: torch.Tensor) -> torch.Tensor:
     """Return scales that can divide."""
     return scales.where(scales >= SMALLEST_SCALE, 1.0)
 
 
-def loss_of_quantization(
+def measure_loss(
     values: torch.Tensor, scale: torch.Tensor, offset: torch.Tensor, half: int
 ) -> torch.Tensor:
     """Return the sum of the squares of what quantization changes."""

@@ -237,6 +237,11 @@ def test_renorm_by_the_number_of_elements_that_are_not_zero(dtype: torch.dtype, 
     rejects("aclnnRenorm", torch.renorm, x, -1, dim, 1.5)
 
 
+def test_renorm_refuses_one_dimension() -> None:
+    for p in (0, 2):
+        rejects("aclnnRenorm", torch.renorm, torch.tensor([3.0, 4, 0, 5]), p, 0, 1.0)
+
+
 def test_matmul_refuses_wrong_calls() -> None:
     rejects("aclnnLinalgCholesky", torch.linalg.cholesky, -torch.eye(3))
     rejects("aclnnMv", torch.mv, some((3, 4), torch.float32), some((5,), torch.float32))
