@@ -36,8 +36,9 @@ class Access:
         Of the first byte; how many bytes it touches, 0 if that is not known.
     lines
         Lines of Python that launched it, innermost first: "train.py:10 in step"; for a task of a
-        captured graph those of its capture, then those of the replay ("replayed by …"). Empty on
-        threads that do not run Python.
+        captured graph those of its capture, then those of the replay ("replayed by …"); on a thread
+        of autograd those that called backward ("in the backward of …"). Empty on other threads that
+        do not run Python.
     """
 
     function: str

@@ -101,6 +101,36 @@ SCENARIO(an_event_orders_what_was_launched_before_its_record) {
   CHECK_EQ(take(), 1u);
 }
 
+SCENARIO(a_flag_that_is_set_beside_its_clear_is_found) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const flag = device_memory();
+  OK(aclrtValueWait(flag, 1, ACL_STREAM_WAIT_VALUE_EQ, first));
+  OK(aclrtValueWrite(flag, 0, 0, first));
+  OK(aclrtValueWrite(flag, 1, 0, second));  // ends the wait
+  CHECK_EQ(take(), 0u);
+  OK(aclrtValueWrite(flag, 1, 0, second));
+  CHECK_EQ(take(), 1u);
+  OK(aclrtSynchronizeStream(first));
+  OK(aclrtValueWrite(flag, 1, 0, second));  // the host has seen the clear
+  CHECK_EQ(take(), 0u);
+}
+
+SCENARIO(a_word_that_counts_is_no_flag) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  char* const word = device_memory();
+  for (uint64_t step = 1; step < 4; ++step) {
+    OK(aclrtValueWait(word, step, ACL_STREAM_WAIT_VALUE_GEQ, first));
+    OK(aclrtValueWrite(word, step, 0, second));
+  }
+  OK(aclrtValueWrite(word, 0, 0, first));
+  OK(aclrtValueWrite(word, 5, 0, second));
+  CHECK_EQ(take(), 0u);
+}
+
 SCENARIO(what_the_host_has_waited_for_is_behind_it) {
   start();
   const aclrtStream first = new_stream();
@@ -243,5 +273,69 @@ SCENARIO(a_captured_host_function_is_behind_what_its_replay_has_launched) {
   opwright::test::replay(graph, stream);
   CHECK(take() > 0);
   OK(aclrtSynchronizeStream(other));
+  OK(aclrtFreeHost(host));
+}
+
+namespace {
+
+// Runs late by chance: the program does not make it wait.
+struct LateReader {
+  char* host;
+  std::atomic<bool> may_go{false};
+
+  static void run(void* self) {
+    auto& reader = *static_cast<LateReader*>(self);
+    while (!reader.may_go.load()) std::this_thread::yield();
+    if (reader.host != nullptr) read_byte(reader.host);
+  }
+};
+
+size_t read_late(bool waits_for_copy) {
+  const aclrtStream stream = new_stream();
+  const aclrtStream copier = new_stream();
+  char* const memory = device_memory();
+  LateReader reader{pinned_memory()};
+  fill(memory, kBytes, copier);
+  copy_to_host(reader.host, memory, kBytes, copier);
+  if (waits_for_copy) {
+    const aclrtEvent event = new_event();
+    OK(aclrtRecordEvent(event, copier));
+    OK(aclrtStreamWaitEvent(stream, event));
+  }
+  OK(aclrtLaunchHostFunc(stream, LateReader::run, &reader));
+  OK(aclrtSynchronizeStream(copier));
+  reader.may_go.store(true);
+  OK(aclrtSynchronizeStream(stream));
+  const size_t found = take();
+  CHECK_EQ(reader.host[0], 1);  // the host has waited for the copy
+  CHECK_EQ(take(), 0u);
+  OK(aclrtFreeHost(reader.host));
+  return found;
+}
+
+}  // namespace
+
+SCENARIO(a_host_function_beside_a_copy_is_found_although_the_host_has_waited_for_the_copy) {
+  start();
+  CHECK_EQ(read_late(/*waits_for_copy=*/false), 1u);
+  CHECK_EQ(read_late(/*waits_for_copy=*/true), 0u);
+}
+
+SCENARIO(the_host_goes_on_with_what_it_has_waited_for_while_a_host_function_is_to_come) {
+  start();
+  const aclrtStream stream = new_stream();
+  const aclrtStream copier = new_stream();
+  char* const memory = device_memory();
+  char* const host = pinned_memory();
+  LateReader reader{nullptr};
+  OK(aclrtLaunchHostFunc(stream, LateReader::run, &reader));
+  fill(memory, kBytes, copier);
+  copy_to_host(host, memory, kBytes, copier);
+  OK(aclrtSynchronizeStream(copier));
+  for (size_t i = 0; i < kBytes; ++i) host[i] = static_cast<char>(host[i] + 1);
+  CHECK_EQ(host[100], 2);
+  reader.may_go.store(true);
+  OK(aclrtSynchronizeStream(stream));
+  CHECK_EQ(take(), 0u);
   OK(aclrtFreeHost(host));
 }

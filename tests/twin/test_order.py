@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +21,8 @@ from tests.twin import on_twin
 from tests.twin.order_findings import checked, functions_of, only_finding, take_after_waiting
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from opwright.twin.order import Access
 
 pytestmark = pytest.mark.twin
@@ -213,6 +218,46 @@ def test_training_over_two_devices_is_left_alone() -> None:
     torch_npu.npu.synchronize(0)
     torch_npu.npu.synchronize(1)
     assert functions_of(take_findings()) == []
+
+
+@checked
+def test_what_backward_launches_has_the_line_that_called_it() -> None:
+    w = torch.ones(100, device="npu", requires_grad=True)
+    stream = torch_npu.npu.Stream()
+    stream.wait_stream(torch_npu.npu.current_stream())
+    with torch_npu.npu.stream(stream):
+        (w * 2).sum().backward()
+    w.grad.norm()
+    (line, *_) = only_finding().earlier.lines
+    assert line.startswith("in the backward of ")
+    assert line.endswith(" in test_what_backward_launches_has_the_line_that_called_it")
+
+
+@checked
+def test_what_backward_launches_has_no_line_if_two_threads_call_it() -> None:
+    """It is not known for which of them a thread of autograd works."""
+
+    def is_in_backward(frame: FrameType) -> bool:
+        return frame.f_code.co_name == "_engine_run_backward"
+
+    def wait_for_both(_: torch.Tensor) -> None:
+        while sum(map(is_in_backward, sys._current_frames().values())) < 2:  # noqa: SLF001
+            time.sleep(0.001)
+
+    weights = [torch.ones(100, device="npu", requires_grad=True) for _ in range(2)]
+    results = [w * 2 for w in weights]
+    results[0].register_hook(wait_for_both)
+    sums = [each.sum() for each in results]
+    torch_npu.npu.synchronize()
+    threads = [threading.Thread(target=torch.autograd.backward, args=(each,)) for each in sums]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)  # the first one has the hook
+    for thread in threads:
+        thread.join()
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        weights[0].grad.norm()
+    assert only_finding().earlier.lines == ()
 
 
 def race() -> None:

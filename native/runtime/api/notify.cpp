@@ -3,8 +3,8 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
-#include "runtime/order/order.h"
 #include "runtime/streams/event.h"
+#include "runtime/streams/flag_task.h"
 
 using namespace opwright;
 
@@ -52,9 +52,8 @@ aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
       "aclrtRecordNotify", stream,
       [&] {
         const auto flag = flag_of(notify);
-        const auto recorder = stream_of(stream);
-        order::note_flag_set(*recorder, flag.get());
-        recorder->submit(make_bookkeeping("aclrtRecordNotify", [flag] { flag->set(); }));
+        stream_of(stream)->submit(
+            make_flag_task("aclrtRecordNotify", [flag] { flag->set(); }, {order::FlagUse::Kind::kSet, flag.get()}));
       },
       arg("notify", notify));
 }
@@ -65,9 +64,9 @@ aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_
       "aclrtWaitAndResetNotify", stream,
       [&] {
         const auto flag = flag_of(notify);
-        const auto waiter = stream_of(stream);
-        order::note_flag_wait(*waiter, flag.get());
-        waiter->submit(make_bookkeeping("aclrtWaitAndResetNotify", [flag, notify] { flag->wait_and_clear(notify); }));
+        stream_of(stream)->submit(make_flag_task("aclrtWaitAndResetNotify",
+                                                 [flag, notify] { flag->wait_and_clear(notify); },
+                                                 {order::FlagUse::Kind::kWait, flag.get()}));
       },
       arg("notify", notify), arg("timeout", timeout));
 }

@@ -10,6 +10,7 @@
 #include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
 #include "runtime/streams/capture/task_group.h"
+#include "runtime/streams/flag_task.h"
 #include "runtime/streams/long_wait.h"
 
 using namespace opwright;
@@ -249,11 +250,10 @@ aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStre
       "aclrtValueWrite",
       [&] {
         std::atomic<uint64_t>& target = value_at(devAddr);
-        const auto writer = stream_of(stream);
-        order::note_flag_set(*writer, devAddr);
-        writer->submit(make_bookkeeping("aclrtValueWrite",
-                                        [&target, value] { target.store(value, std::memory_order_release); },
-                                        {{devAddr, sizeof(uint64_t), /*read=*/false, /*written=*/true, "devAddr"}}));
+        const auto kind = value == 0 ? order::FlagUse::Kind::kClear : order::FlagUse::Kind::kSet;
+        stream_of(stream)->submit(make_flag_task(
+            "aclrtValueWrite", [&target, value] { target.store(value, std::memory_order_release); },
+            {kind, devAddr, value}, {{devAddr, sizeof(uint64_t), /*read=*/false, /*written=*/true, "devAddr"}}));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
 }
@@ -265,10 +265,9 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
         require(flag <= ACL_STREAM_WAIT_VALUE_NOR, ACL_ERROR_RT_PARAM_INVALID, "comparison ", flag,
                 " does not exist; allowed: 0 (>=), 1 (==), 2 (and), 3 (nor)");
         const std::atomic<uint64_t>& target = value_at(devAddr);
-        const auto waiter = stream_of(stream);
-        order::note_flag_wait(*waiter, devAddr);
-        waiter->submit(make_bookkeeping(
+        stream_of(stream)->submit(make_flag_task(
             "aclrtValueWait", [&target, value, flag, devAddr] { wait_for_value(target, value, flag, devAddr); },
+            {order::FlagUse::Kind::kWait, devAddr, value},
             {{devAddr, sizeof(uint64_t), /*read=*/true, /*written=*/false, "devAddr"}}));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));

@@ -177,6 +177,21 @@ void report_freed(const Access& access, const std::string& freed_at) {
            "them\n"));
 }
 
+void report_lost_set(const Launch& clear, const Launch& set) {
+  const auto access = [](const Launch& launch) {
+    return Access{std::make_shared<const Launch>(launch), "the event", 0, 0, false, true, 0, {}};
+  };
+  const auto line = [](const Launch& launch, const char* does) {
+    return text("  ", launch.function, " on ", place_of(launch), " ", does, "\n", indent(launch.lines));
+  };
+  const std::string waiter = place_of(set);
+  add(access(clear), access(set),
+      text("nothing orders the reset of an external event and its next record\n", line(clear, "resets it"),
+           line(set, "records it anew"), "  ", waiter, " does not wait for ", place_of(clear),
+           ": if the record comes first, the reset takes it away, and the next wait for the event does not end. ",
+           "Record it behind what ", place_of(clear), " was given before (wait_stream)\n"));
+}
+
 void report_entries(const Launch& first, const Launch& second, const OtherRank& other) {
   const auto access = [](const Launch& launch) {
     return Access{std::make_shared<const Launch>(launch), "the order of ranks", 0, 0, false, false, 0, {}};

@@ -23,6 +23,8 @@ struct OtherRank {
 // Two collectives of two communicators: this rank launches the first one first, the other rank the second one. This
 // rank may not have launched the second one yet: then it has no stream and no lines.
 OPWRIGHT_API void report_entries(const Launch& first, const Launch& second, const OtherRank& other);
+// Whether the clear of a flag comes before the set is left open: behind it, it would take the set away.
+void report_lost_set(const Launch& clear, const Launch& set);
 // A replayed task uses memory of a tensor that was freed after the capture, at these lines of Python.
 void report_freed(const Access& access, const std::string& freed_at);
 

@@ -31,19 +31,24 @@ constexpr size_t kEnoughStack = 256 << 10;
 // at whenever the rights of a page change.
 constexpr size_t kMostHolds = 4096;
 
-thread_local Position running_function;
+thread_local const HostCall* running_call = nullptr;
 
 struct Hold {
   AccessPtr access;
   uintptr_t begin, end;  // whole pages
   Clock clock;           // what the access is behind
+  bool seen = false;     // the host has waited for it; a call may still be beside it
 
   bool overlaps(uintptr_t first, uintptr_t last) const {
     return access->begin < last && first < access->begin + access->bytes;
   }
   bool has(uintptr_t address) const { return overlaps(address, address + 1); }
   bool conflicts_with(opwright::Access kind) const {
-    return (access->written || kind != opwright::Access::kRead) && !running_function.is_before(clock);
+    if (!access->written && kind == opwright::Access::kRead) return false;
+    return running_call == nullptr ? !seen : is_beside(*running_call);
+  }
+  bool is_beside(const HostCall& call) const {
+    return !call.position().is_before(clock) && !is_before(*access, *call.before());
   }
 };
 
@@ -51,7 +56,8 @@ struct Watch {
   std::mutex mutex;
   std::map<uintptr_t, uintptr_t> memory;  // end by begin
   std::vector<Hold> holds;
-  std::vector<Pages> open;  // that the kernel uses now
+  std::vector<const HostCall*> calls;  // that have not ended
+  std::vector<Pages> open;             // that the kernel uses now
 };
 
 Watch& watched() {
@@ -106,6 +112,12 @@ void end_holds(const Predicate& is_over) {
   holds.erase(first, holds.end());
   held.store(holds.size());
   for (const Hold& hold : ended) update_rights(hold.begin, hold.end);
+}
+
+// Whether nothing can conflict with what is held any more. The caller holds the mutex.
+bool is_over(const Hold& hold) {
+  const auto is_beside = [&](const HostCall* call) { return hold.is_beside(*call); };
+  return hold.seen && std::none_of(watched().calls.begin(), watched().calls.end(), is_beside);
 }
 
 #if defined(__x86_64__)
@@ -227,20 +239,33 @@ void hold(const AccessPtr& access, const Clock& clock) {
   install_fault_handler();
   const uintptr_t begin = page_of(access->begin);
   const uintptr_t end = memory::whole_pages(access->begin + access->bytes);
-  watched().holds.push_back({access, begin, end, clock});
+  watched().holds.push_back({access, begin, end, clock, /*seen=*/false});
   held.store(watched().holds.size());
   update_rights(begin, end);
 }
 
-Position exchange_running_function(const Position& function) noexcept {
-  return std::exchange(running_function, function);
+HostCall::HostCall(Moment before, Position position) : before_(std::move(before)), position_(position) {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  watched().calls.push_back(this);
 }
+
+HostCall::~HostCall() {
+  const std::lock_guard<std::mutex> lock(watched().mutex);
+  auto& calls = watched().calls;
+  calls.erase(std::find(calls.begin(), calls.end(), this));
+  if (std::any_of(watched().holds.begin(), watched().holds.end(), [](const Hold& hold) { return hold.seen; })) {
+    end_holds(is_over);
+  }
+}
+
+const HostCall* exchange_running_call(const HostCall* call) noexcept { return std::exchange(running_call, call); }
 
 bool holds_any() noexcept { return held.load() != 0; }
 
 void let_go(const Clock& seen) {
   const std::lock_guard<std::mutex> lock(watched().mutex);
-  end_holds([&](const Hold& hold) { return is_before(*hold.access, seen); });
+  for (Hold& hold : watched().holds) hold.seen = hold.seen || is_before(*hold.access, seen);
+  end_holds(is_over);
 }
 
 KernelAccess::KernelAccess(const char* function, opwright::Access kind, const void* begin, size_t bytes) noexcept {
@@ -294,6 +319,8 @@ bool note_fault(const siginfo_t& info, void* context) noexcept {
     if (!is_watched(address)) return false;
     const uintptr_t page = page_of(address);
     const auto is_on_page = [&](const Hold& hold) { return hold.begin <= page && page < hold.end; };
+    // The host goes on with what it has waited for: to step through all that it does there takes too long.
+    if (running_call == nullptr) end_holds([&](const Hold& hold) { return hold.seen && is_on_page(hold); });
     for (const Hold& hold : watched().holds) {
       if (hold.has(address) && hold.conflicts_with(kind)) conflicts.push_back(hold.access);
     }

@@ -28,8 +28,25 @@ bool holds_any() noexcept;
 // Lets go what happens before `seen`.
 void let_go(const Clock& seen);
 
-// The function of a stream that the calling thread runs; its accesses are not the host's. Returns the one before.
-Position exchange_running_function(const Position& function) noexcept;
+// A call of a function of a stream, which may run until this ends. Its accesses are not the host's: they are compared
+// with what the call is not ordered with, also if the host has waited for that before the call runs.
+class HostCall {
+ public:
+  HostCall(Moment before, Position position);
+  ~HostCall();
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+
+  const Moment& before() const noexcept { return before_; }
+  const Position& position() const noexcept { return position_; }
+
+ private:
+  const Moment before_;
+  const Position position_;
+};
+
+// The call that the calling thread runs, or null. Returns the one before.
+const HostCall* exchange_running_call(const HostCall* call) noexcept;
 
 using Pages = std::pair<uintptr_t, uintptr_t>;  // begin and end
 

@@ -8,6 +8,7 @@
 #include "runtime/memory/host_memory.h"
 #include "runtime/memory/memory.h"
 #include "runtime/order/findings.h"
+#include "runtime/order/flags.h"
 #include "runtime/order/host_accesses.h"
 #include "runtime/order/pool_memory.h"
 #include "runtime/order/python_lines.h"
@@ -43,7 +44,7 @@ struct State {
   std::vector<Timeline> timelines;
   Clock host;  // of what the host has waited for
   uint64_t host_version = 0;
-  std::map<const void*, Moment> flags;
+  Flags flags;
   std::map<std::pair<int32_t, int32_t>, Wait> last_waits;  // by the stream that waits, and the one that recorded
   Shadow shadow;
   std::map<uint64_t, uint64_t> captures;  // the last tensor before each, and the last one in it
@@ -73,12 +74,6 @@ State& state() {
 // Memory that tasks of several streams can meet in.
 bool is_shared(const MemoryRange& range) {
   return range.bytes > 0 && (memory::is_device_address(range.address) || host_memory::is_pinned(range.address));
-}
-
-// Words of flags that streams set and wait for are there for this.
-bool is_flag(const Task& task) {
-  const std::string name = task.name();
-  return name == "aclrtValueWrite" || name == "aclrtValueWait";
 }
 
 Access access_of(const MemoryRange& range, std::shared_ptr<const Launch> launch) {
@@ -179,15 +174,48 @@ void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& 
 
 // Counts a call of a host function on its timeline.
 void add_call(HostFunction& function, size_t timeline) {
-  HostFunction::Call call;
+  Moment before;
+  Position position;
   {
     const std::lock_guard<std::mutex> lock(state().mutex);
     Timeline& here = state().timelines[timeline];
-    call.before = std::make_shared<const Clock>(here.clock);
-    call.position = {timeline, ++here.launches};
-    here.clock.set(timeline, call.position.number);
+    before = std::make_shared<const Clock>(here.clock);
+    position = {timeline, ++here.launches};
+    here.clock.set(timeline, position.number);
   }
-  function.add_call(std::move(call));
+  function.add_call(std::make_shared<const HostCall>(std::move(before), position));
+}
+
+// Counts a use of a flag on its timeline. What ends a wait that was launched before happens before what is launched
+// behind that wait from now on.
+void add_flag_use(const FlagUse& use, Launch launch) {
+  LaunchPtr set;
+  LaunchPtr clear;
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    Timeline& here = state().timelines[launch.timeline];
+    const auto before = std::make_shared<const Clock>(here.clock);
+    launch.number = ++here.launches;
+    here.clock.set(launch.timeline, launch.number);
+    const auto shared = std::make_shared<const Launch>(std::move(launch));
+    switch (use.kind) {
+      case FlagUse::Kind::kWait:
+        if (const Moment moment = state().flags.wait(use, shared)) here.clock.join(*moment);
+        return;
+      case FlagUse::Kind::kClear:
+        return state().flags.clear(use, shared);
+      case FlagUse::Kind::kSet:
+        break;
+    }
+    Flags::Set result = state().flags.set(use, before);
+    for (const LaunchPtr& wait : result.waits) {
+      state().timelines[wait->timeline].clock.join(*before);
+      state().timelines[state().number_of(wait->stream)].clock.join(*before);
+    }
+    set = shared;
+    clear = std::move(result.clear);
+  }
+  if (clear != nullptr) report_lost_set(*clear, *set);
 }
 
 // The timeline of a stream, with what the host has waited for.
@@ -213,11 +241,11 @@ HostFunction::Call HostFunction::begin_call() {
   return next;
 }
 
-RunningFunction::RunningFunction(const HostFunction::Call& call) : outer_(exchange_running_function(call.position)) {
-  note_seen(call.before);
+RunningFunction::RunningFunction(const HostFunction::Call& call) : outer_(exchange_running_call(call.get())) {
+  if (call != nullptr) note_seen(call->before());
 }
 
-RunningFunction::~RunningFunction() { exchange_running_function(outer_); }
+RunningFunction::~RunningFunction() { exchange_running_call(outer_); }
 
 bool enabled() {
   static const bool value = integer_setting("OPWRIGHT_ORDER", 0, 0, 1, ACL_ERROR_INVALID_PARAM) == 1;
@@ -229,8 +257,11 @@ void start() {
 }
 
 void note_launch(const Stream& stream, Task& task) {
-  if (!enabled() || !is_named(stream) || is_flag(task)) return;
+  if (!enabled() || !is_named(stream)) return;
   if (HostFunction* const function = task.host_function()) return add_call(*function, timeline_of(stream));
+  if (const FlagUse* const use = task.flag_use()) {
+    return add_flag_use(*use, {stream.device(), stream.id(), timeline_of(stream), 0, task.name(), python_lines()});
+  }
   const std::vector<MemoryRange> ranges = keep_shared(task.memory_ranges());
   if (ranges.empty()) return;
   Launch launch{stream.device(), stream.id(), 0, 0, task.name(), python_lines(), stream.submitted() + 1};
@@ -280,11 +311,11 @@ Replay::~Replay() {
 }
 
 void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
-  if (is_flag(task)) return;
   if (HostFunction* const function = task.host_function()) return add_call(*function, timelines_[lane]);
   std::string lines = captured.lines;
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
+  if (const FlagUse* const use = task.flag_use()) return add_flag_use(*use, std::move(launch));
   std::vector<MemoryRange> ranges = task.memory_ranges();
   note_tensors(ranges, captured, launch);
   ranges = keep_shared(std::move(ranges));
@@ -352,28 +383,13 @@ bool note_host_access(const char* function, const MemoryRange& range) {
   return !conflicts.empty();
 }
 
-void note_flag_set(const Stream& stream, const void* flag) {
-  Moment moment = moment_of(stream);
-  if (moment == nullptr) return;
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  state().flags[flag] = std::move(moment);
-}
-
-void note_flag_wait(const Stream& stream, const void* flag) {
-  if (!enabled()) return;
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  const auto known = state().flags.find(flag);
-  if (known != state().flags.end() && is_named(stream)) state().of(stream).clock.join(*known->second);
-}
-
 void forget(const void* begin, size_t bytes) {
   if (!enabled()) return;
   const std::lock_guard<std::mutex> lock(state().mutex);
   const auto first = reinterpret_cast<uintptr_t>(begin);
   state().shadow.forget(first, bytes);
   state().pools.forget(first, bytes);
-  auto& flags = state().flags;
-  flags.erase(flags.lower_bound(begin), flags.lower_bound(reinterpret_cast<const void*>(first + bytes)));
+  state().flags.forget(begin, reinterpret_cast<const void*>(first + bytes));
 }
 
 }  // namespace opwright::order

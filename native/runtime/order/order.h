@@ -80,17 +80,16 @@ class Replay {
   std::vector<Moment> points_;
 };
 
+class HostCall;
+
 // A function of the host's that a stream calls, once for each launch or replay of its task. A call happens behind what
 // the stream was given before; what waits for the task happens behind the function's own accesses.
 class HostFunction {
  public:
-  struct Call {
-    Moment before;
-    Position position;
-  };
+  using Call = std::shared_ptr<const HostCall>;
   // Calls run in the order in which they were added.
   void add_call(Call call);
-  // The next one that runs. Empty if nobody checks the order, and in the bodies of conditional tasks.
+  // The next one that runs. Null if nobody checks the order, and in the bodies of conditional tasks.
   Call begin_call();
 
  private:
@@ -107,18 +106,14 @@ class RunningFunction {
   RunningFunction& operator=(const RunningFunction&) = delete;
 
  private:
-  const Position outer_;
+  const HostCall* const outer_;
 };
 
 // A synchronous call of the host that reads or writes device memory at once.
 // Whether a task that the host has not waited for still uses the memory.
 bool note_host_access(const char* function, const MemoryRange& range);
 
-// Flags in memory and external events, whose set and wait are tied by an address.
-void note_flag_set(const Stream& stream, const void* flag);
-void note_flag_wait(const Stream& stream, const void* flag);
-
-// Device memory that is given back.
+// Device memory that is given back, and flags that end.
 void forget(const void* begin, size_t bytes);
 
 }  // namespace opwright::order

@@ -23,6 +23,10 @@ struct Python {
   void* (*frame_back)(void*) = nullptr;
   void* (*frame_code)(void*) = nullptr;
   int (*frame_line)(void*) = nullptr;
+  void* (*interpreter)() = nullptr;
+  void* (*first_thread)(void*) = nullptr;
+  void* (*next_thread)(void*) = nullptr;
+  void* (*frame_of_thread)(void*) = nullptr;
   void* (*attribute)(void*, const char*) = nullptr;
   const char* (*utf8)(void*) = nullptr;
   void (*ref)(void*) = nullptr;
@@ -40,6 +44,10 @@ struct Python {
     load(frame_back, "PyFrame_GetBack");
     load(frame_code, "PyFrame_GetCode");
     load(frame_line, "PyFrame_GetLineNumber");
+    load(interpreter, "PyInterpreterState_Get");
+    load(first_thread, "PyInterpreterState_ThreadHead");
+    load(next_thread, "PyThreadState_Next");
+    load(frame_of_thread, "PyThreadState_GetFrame");
     load(attribute, "PyObject_GetAttrString");
     load(utf8, "PyUnicode_AsUTF8");
     load(ref, "Py_IncRef");
@@ -101,8 +109,10 @@ std::string text_of(void* object, const char* attribute) {
 }
 
 bool is_of_framework(const std::string& file) {
-  static constexpr std::array<const char*, 4> kPackages = {"/site-packages/torch/", "/site-packages/torch_npu/",
-                                                           "/site-packages/torchair/", "/site-packages/opwright/"};
+  // The last one wraps functions of torch.
+  static constexpr std::array<const char*, 5> kPackages = {"/site-packages/torch/", "/site-packages/torch_npu/",
+                                                           "/site-packages/torchair/", "/site-packages/opwright/",
+                                                           "/site-packages/typing_extensions.py"};
   for (const char* const package : kPackages) {
     if (file.find(package) != std::string::npos) return true;
   }
@@ -126,31 +136,86 @@ class Lines {
   int count_ = 0;
 };
 
+// A frame, which it owns a reference to, and its file.
+class Frames {
+ public:
+  explicit Frames(void* innermost) : frame_(innermost) {}
+  ~Frames() {
+    if (frame_ != nullptr) python().unref(frame_);
+  }
+  Frames(const Frames&) = delete;
+  Frames& operator=(const Frames&) = delete;
+
+  bool are_over() const noexcept { return frame_ == nullptr; }
+  std::string file() const { return of_code("co_filename"); }
+  std::string function() const { return of_code("co_name"); }
+  int line() const { return python().frame_line(frame_); }
+  void go_out() {
+    void* const outer = python().frame_back(frame_);
+    python().unref(frame_);
+    frame_ = outer;
+  }
+
+ private:
+  std::string of_code(const char* attribute) const {
+    const Object code(python().frame_code(frame_));
+    return text_of(code.get(), attribute);
+  }
+
+  void* frame_;
+};
+
+std::string lines_of(Frames& frames) {
+  Lines lines;
+  for (; !frames.are_over() && !lines.are_full(); frames.go_out()) {
+    lines.add(frames.file(), [&] { return text(frames.line(), " in ", frames.function()); });
+  }
+  return lines.take();
+}
+
+// Autograd's threads run operators for a thread that waits for them in this function of torch's.
+bool is_in_backward(const Frames& frames) {
+  static const std::string kFile = "/torch/autograd/graph.py";
+  const std::string file = frames.file();
+  return frames.function() == "_engine_run_backward" && file.size() >= kFile.size() &&
+         file.compare(file.size() - kFile.size(), kFile.size(), kFile) == 0;
+}
+
+// Where the program has called backward, if one thread alone is in it: for which one a thread of autograd works is not
+// known.
+std::string lines_of_backward() {
+  const Python& api = python();
+  std::string found;
+  size_t count = 0;
+  for (void* thread = api.first_thread(api.interpreter()); thread != nullptr; thread = api.next_thread(thread)) {
+    Frames frames(api.frame_of_thread(thread));
+    if (frames.are_over() || !is_in_backward(frames)) continue;
+    if (++count > 1) return "";
+    found = lines_of(frames);
+  }
+  return found.empty() ? "" : "in the backward of " + found;
+}
+
 }  // namespace
 
 std::string python_lines() {
   const Python& api = python();
   if (!api.knows_this_thread()) return "";
   const int state = api.ensure();
-  Lines lines;
+  std::string lines;
   {
     const ErrorAside aside;
-    void* frame = api.frame();
-    if (frame != nullptr) api.ref(frame);
-    while (frame != nullptr && !lines.are_full()) {
-      {
-        const Object code(api.frame_code(frame));
-        lines.add(text_of(code.get(), "co_filename"),
-                  [&] { return text(api.frame_line(frame), " in ", text_of(code.get(), "co_name")); });
-      }
-      void* const outer = api.frame_back(frame);
-      api.unref(frame);
-      frame = outer;
+    void* const innermost = api.frame();
+    if (innermost == nullptr) {
+      lines = lines_of_backward();
+    } else {
+      api.ref(innermost);
+      Frames frames(innermost);
+      lines = lines_of(frames);
     }
-    if (frame != nullptr) api.unref(frame);
   }
   api.release(state);
-  return lines.take();
+  return lines;
 }
 
 std::string python_lines(Place& place) {

@@ -6,6 +6,7 @@
 #include "runtime/gil.h"
 #include "runtime/order/order.h"
 #include "runtime/streams/capture/capture.h"
+#include "runtime/streams/flag_task.h"
 #include "runtime/streams/long_wait.h"
 #include "runtime/trace.h"
 
@@ -85,6 +86,8 @@ double Completion::time() const {
   return time_;
 }
 
+ExternalFlag::~ExternalFlag() { order::forget(this, sizeof *this); }
+
 void ExternalFlag::set() {
   const std::lock_guard<std::mutex> lock(mutex_);
   set_ = true;
@@ -123,8 +126,8 @@ Event::Event(uint32_t flags)
 void Event::record(const std::shared_ptr<Stream>& stream) {
   ever_recorded_.store(true);
   if (external()) {
-    order::note_flag_set(*stream, external_.get());
-    stream->submit(make_bookkeeping("aclrtRecordEvent", [flag = external_] { flag->set(); }));
+    stream->submit(make_flag_task("aclrtRecordEvent", [flag = external_] { flag->set(); },
+                                  {order::FlagUse::Kind::kSet, external_.get()}));
     return;
   }
   if (const auto capture = capture_of(*stream)) {
@@ -146,9 +149,9 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
 
 void Event::make_wait(const std::shared_ptr<Stream>& stream) {
   if (external()) {
-    order::note_flag_wait(*stream, external_.get());
-    stream->submit(make_bookkeeping("aclrtStreamWaitEvent",
-                                    [flag = external_, event = static_cast<const void*>(this)] { flag->wait(event); }));
+    stream->submit(make_flag_task("aclrtStreamWaitEvent",
+                                  [flag = external_, event = static_cast<const void*>(this)] { flag->wait(event); },
+                                  {order::FlagUse::Kind::kWait, external_.get()}));
     return;
   }
   size_t point = 0;
@@ -221,7 +224,8 @@ bool Event::pending() const {
 
 void Event::reset(const std::shared_ptr<Stream>& stream) {
   if (external()) {
-    stream->submit(make_bookkeeping("aclrtResetEvent", [flag = external_] { flag->clear(); }));
+    stream->submit(make_flag_task("aclrtResetEvent", [flag = external_] { flag->clear(); },
+                                  {order::FlagUse::Kind::kClear, external_.get()}));
     return;
   }
   size_t point = 0;

@@ -59,6 +59,10 @@ class OPWRIGHT_API Completion {
 // The state of an external event, or of a notify.
 class ExternalFlag {
  public:
+  ExternalFlag() = default;
+  ~ExternalFlag();
+  ExternalFlag(const ExternalFlag&) = delete;
+  ExternalFlag& operator=(const ExternalFlag&) = delete;
   void set();
   void clear();
   bool is_set() const;

@@ -13,7 +13,8 @@ namespace opwright {
 
 namespace order {
 class HostFunction;
-}
+struct FlagUse;
+}  // namespace order
 
 // Memory that a task reads or writes.
 struct MemoryRange {
@@ -55,6 +56,9 @@ class OPWRIGHT_API Task {
 
   // The function of the host's that it calls, if it does.
   virtual order::HostFunction* host_function() noexcept { return nullptr; }
+
+  // Its use of a flag that orders streams, if it has one; the flag's memory is no operand of the program's.
+  virtual const order::FlagUse* flag_use() const noexcept { return nullptr; }
 
   // Why the task cannot be part of a captured graph, or nullptr.
   virtual const char* capture_obstacle() const noexcept { return nullptr; }
