@@ -226,7 +226,8 @@ def test_what_backward_launches_has_the_line_that_called_it() -> None:
     stream = torch_npu.npu.Stream()
     stream.wait_stream(torch_npu.npu.current_stream())
     with torch_npu.npu.stream(stream):
-        (w * 2).sum().backward()
+        torch.autograd.backward((w * 2).sum())
+    assert w.grad is not None
     w.grad.norm()
     (line, *_) = only_finding().earlier.lines
     assert line.startswith("in the backward of ")
@@ -246,7 +247,7 @@ def test_what_backward_launches_has_no_line_if_two_threads_call_it() -> None:
 
     weights = [torch.ones(100, device="npu", requires_grad=True) for _ in range(2)]
     results = [w * 2 for w in weights]
-    results[0].register_hook(wait_for_both)
+    results[0].register_hook(wait_for_both)  # type: ignore[no-untyped-call]
     sums = [each.sum() for each in results]
     torch_npu.npu.synchronize()
     threads = [threading.Thread(target=torch.autograd.backward, args=(each,)) for each in sums]
@@ -255,8 +256,10 @@ def test_what_backward_launches_has_no_line_if_two_threads_call_it() -> None:
         time.sleep(0.1)  # the first one has the hook
     for thread in threads:
         thread.join()
+    gradient = weights[0].grad
+    assert gradient is not None
     with torch_npu.npu.stream(torch_npu.npu.Stream()):
-        weights[0].grad.norm()
+        gradient.norm()
     assert only_finding().earlier.lines == ()
 
 

@@ -38,7 +38,7 @@ class Flags {
   };
   // `before` is what happens before the set.
   Set set(const FlagUse& use, const Moment& before);
-  // What happens before the set that ends the wait; null if none was launched yet.
+  // Returns the moment before the set that ends the wait; null if none was launched yet.
   Moment wait(const FlagUse& use, LaunchPtr launch);
   void clear(const FlagUse& use, LaunchPtr launch);
   void forget(const void* begin, const void* end);
