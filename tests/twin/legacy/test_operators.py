@@ -112,3 +112,10 @@ def test_kernels_that_have_a_legacy_operator_only_run_on_every_chip() -> None:
     anchors = torch.tensor([[1.0, 2, 3, 4]]).to("npu")
     found = torch_npu.npu_bounding_box_encode(anchors, anchors + 1, 0, 0, 0, 0, 1, 1, 1, 1)
     assert torch.allclose(found.cpu(), torch.tensor([[1 / 3, 1 / 3, 0, 0]]))
+
+
+def test_a_choice_of_all_places_keeps_their_order() -> None:
+    mask = torch.tensor([True, False, True, False]).to("npu")
+    places, exists = torch_npu.npu_random_choice_with_mask(mask, 2, 1, 0)
+    assert places.tolist() == [[0], [2]]
+    assert exists.tolist() == [True, True]

@@ -16,6 +16,8 @@ inline OptionalTensor widened(const OptionalTensor& tensor) {
   return tensor ? OptionalTensor(widened(*tensor)) : std::nullopt;
 }
 
+inline const at::Scalar& widened(const at::Scalar& number) { return number; }
+
 // compute(target) with `out`, or with a float32 tensor that is then rounded into it.
 template <class Compute>
 void rounded_once(at::Tensor& out, const Compute& compute) {

@@ -105,6 +105,19 @@ void scale_and_move(at::Tensor& out, const at::Tensor& x, const at::Tensor& scal
   assign(out, result);
 }
 
+using ScaledSum = at::Tensor& (*)(at::Tensor& out, const at::Tensor& self, const at::Tensor& other,
+                                  const at::Scalar& alpha);
+
+// ATen rounds alpha * other in half precision before it adds.
+void add_scaled(ScaledSum function, at::Tensor& out, const at::Tensor& self, const at::Tensor& other,
+                const at::Scalar& alpha) {
+  if (kind::is_half(out.scalar_type()) && !alpha.equal(1)) {
+    rounded_once(out, [&](at::Tensor& target) { function(target, widened(self), widened(other), alpha); });
+  } else {
+    function(out, self, other, alpha);
+  }
+}
+
 }  // namespace
 
 // out = function(self, other): NAME, and NAME ## s with a scalar operand.
@@ -115,23 +128,23 @@ void scale_and_move(at::Tensor& out, const at::Tensor& x, const at::Tensor& scal
 #define IN_PLACE_SCALAR(NAME, FUNCTION) \
   ACLNN(Inplace##NAME, (Ref, selfRef)(Operand, other), FUNCTION(selfRef, selfRef, other.beside(selfRef)))
 
-ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
+ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), add_scaled(at::add_out, out, self, other, alpha))
 ACLNN(Adds, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other.beside(self), alpha))
 // In place of the tensor.
 ACLNN(InplaceAddV3, (Operand, selfRef)(Ref, other)(Scalar, alpha),
       at::add_out(other, selfRef.beside(other), other, alpha))
 ACLNN(AddV3, (Operand, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self.beside(other), other, alpha))
-ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
+ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), add_scaled(at::add_out, selfRef, selfRef, other, alpha))
 ACLNN(InplaceAdds, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.add_(other.beside(selfRef), alpha))
 // ATen's _add_relu has no half precision.
 ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha).relu_())
 ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha).relu_())
 
-ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other, alpha))
+ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), add_scaled(at::sub_out, out, self, other, alpha))
 ACLNN(Subs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other.beside(self), alpha))
-ACLNN(InplaceSub, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.sub_(other, alpha))
+ACLNN(InplaceSub, (Ref, selfRef)(In, other)(Scalar, alpha), add_scaled(at::sub_out, selfRef, selfRef, other, alpha))
 ACLNN(InplaceSubs, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.sub_(other.beside(selfRef), alpha))
-ACLNN(Rsub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, other, self, alpha))
+ACLNN(Rsub, (In, self)(In, other)(Scalar, alpha)(Out, out), add_scaled(at::sub_out, out, other, self, alpha))
 ACLNN(Rsubs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, other.beside(self), self, alpha))
 
 BINARY(Mul, at::mul_out)

@@ -1,5 +1,6 @@
 // native/opapi/ops/elementwise/foreach.cpp
 // Foreach: one operator over lists of tensors. The output list may be an input list (in place).
+#include "opapi/ops/common/precision.h"
 #include "opapi/ops/reduction/total.h"
 
 namespace {
@@ -26,6 +27,12 @@ std::vector<at::Scalar> values_of(const at::Tensor& scalars) {
   std::vector<at::Scalar> values;
   for (int64_t i = 0; i < flat.numel(); ++i) values.push_back(flat[i].item());
   return values;
+}
+
+// ATen rounds half precision after each product of a whole power.
+template <class Base, class Exponent>
+void raise(at::Tensor& out, const Base& base, const Exponent& exponent) {
+  rounded_once(out, [&](at::Tensor& target) { at::pow_out(target, widened(base), widened(exponent)); });
 }
 
 void round_off(at::Tensor& out, const at::Tensor& x, int64_t mode) {
@@ -110,16 +117,17 @@ WITH_SCALARS(Add, at::add_out(out[i], x[i], operand(value)))
 WITH_SCALARS(Sub, at::sub_out(out[i], x[i], operand(value)))
 WITH_SCALARS(Mul, at::mul_out(out[i], x[i], operand(value)))
 WITH_SCALARS(Div, at::div_out(out[i], x[i], operand(value)))
-WITH_SCALARS(Pow, at::pow_out(out[i], x[i], value))
+WITH_SCALARS(Pow, raise(out[i], x[i], value))
 WITH_SCALARS(Maximum, at::clamp_min_out(out[i], x[i], value))
 WITH_SCALARS(Minimum, at::clamp_max_out(out[i], x[i], value))
 WITH_LIST(Mul, mul)
 WITH_LIST(Div, div)
-WITH_LIST(Pow, pow)
+ACLNN(ForeachPowList, (TensorList, x1)(TensorList, x2)(OutList, out),
+      each(out, [&](size_t i) { raise(out[i], x1[i], x2[i]); }, x1, x2))
 WITH_LIST(Maximum, maximum)
 WITH_LIST(Minimum, minimum)
 ACLNN(ForeachPowScalarAndTensor, (Scalar, scalar)(TensorList, x)(OutList, out),
-      each(out, [&](size_t i) { at::pow_out(out[i], scalar, x[i]); }, x))
+      each(out, [&](size_t i) { raise(out[i], scalar, x[i]); }, x))
 
 // out = x1 + alpha * x2
 #define WITH_ALPHA(NAME, FUNCTION)                                                             \

@@ -2,7 +2,7 @@
 // Element-wise mathematics with one tensor operand (and the bounds of clamp, the parts of complex numbers).
 #include <cmath>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -87,8 +87,11 @@ BOTH(Sigmoid, sigmoid)
 BOTH(Erf, erf)
 BOTH(Erfc, erfc)
 BOTH(Erfinv, erfinv)
-ACLNN(Logit, (In, input)(Double, eps)(Out, out), at::logit_out(out, input, nonnegative(eps)))
-ACLNN(LogitGrad, (In, x)(In, dy)(Double, eps)(Out, out), at::logit_backward_out(out, dy, x, nonnegative(eps)))
+ACLNN(Logit, (In, input)(Double, eps)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::logit_out(target, widened(input), nonnegative(eps)); }))
+ACLNN(LogitGrad, (In, x)(In, dy)(Double, eps)(Out, out), rounded_once(out, [&](at::Tensor& target) {
+        at::logit_backward_out(target, widened(dy), widened(x), nonnegative(eps));
+      }))
 
 ACLNN(NanToNum, (In, self)(Float, nan)(Float, posinf)(Float, neginf)(Out, out),
       at::nan_to_num_out(out, self, nan, replacement(posinf, self), replacement(neginf, self)))

@@ -147,12 +147,14 @@ ACLNN(Dot, (In, self)(In, tensor)(Out, out), dot(self, tensor, out))
         add_product(at::FUNCTION##_out, out, self, FIRST, SECOND, beta, alpha))
 ADD_PRODUCT(Addmm, addmm, mat1, mat2)
 ADD_PRODUCT(AddmmWeightNz, addmm, mat1, mat2)
-ADD_PRODUCT(Addbmm, addbmm, batch1, batch2)
+// ATen's half precision rounds after each batch.
+ACLNN(Addbmm, (In, self)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(Out, out)(MathType, cubeMathType),
+      add_product(at::addbmm_out, out, widened(self), widened(batch1), widened(batch2), beta, alpha))
 ADD_PRODUCT(Baddbmm, baddbmm, batch1, batch2)
 ACLNN(InplaceAddmm, (Ref, selfRef)(In, mat1)(In, mat2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
       add_product(at::addmm_out, selfRef, selfRef, mat1, mat2, beta, alpha))
 ACLNN(InplaceAddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
-      add_product(at::addbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
+      add_product(at::addbmm_out, selfRef, widened(selfRef), widened(batch1), widened(batch2), beta, alpha))
 ACLNN(InplaceBaddbmm, (Ref, selfRef)(In, batch1)(In, batch2)(Scalar, beta)(Scalar, alpha)(MathType, cubeMathType),
       add_product(at::baddbmm_out, selfRef, selfRef, batch1, batch2, beta, alpha))
 ACLNN(Gemm,
@@ -164,9 +166,11 @@ ACLNN(Einsum, (TensorList, tensors)(Text, equation)(Out, output), einsum(output,
 ACLNN(Addmv, (In, self)(In, mat)(In, vec)(Scalar, alpha)(Scalar, beta)(Out, out)(MathType, cubeMathType),
       add_product(at::addmv_out, out, self, mat, vec, beta, alpha))
 ACLNN(Addr, (In, self)(In, vec1)(In, vec2)(OptScalar, betaOptional)(OptScalar, alphaOptional)(Out, out),
-      add_product(at::addr_out, out, self, vec1, vec2, betaOptional.value_or(1), alphaOptional.value_or(1)))
+      add_product(at::addr_out, out, widened(self), widened(vec1), widened(vec2), betaOptional.value_or(1),
+                  alphaOptional.value_or(1)))
 ACLNN(InplaceAddr, (Ref, selfRef)(In, vec1)(In, vec2)(OptScalar, betaOptional)(OptScalar, alphaOptional),
-      add_product(at::addr_out, selfRef, selfRef, vec1, vec2, betaOptional.value_or(1), alphaOptional.value_or(1)))
+      add_product(at::addr_out, selfRef, widened(selfRef), widened(vec1), widened(vec2), betaOptional.value_or(1),
+                  alphaOptional.value_or(1)))
 
 #undef PRODUCT
 #undef PERMUTED_PRODUCT

@@ -149,38 +149,47 @@ void chamfer_backward(const at::Tensor& points1, const at::Tensor& points2, cons
 }  // namespace
 
 // ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
-#define REDUCED(FUNCTION, OUT, ...)                                                          \
-  reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__)) \
-                                   : assign(OUT, at::FUNCTION(__VA_ARGS__))
-#define LOSS(NAME, FUNCTION)                                                                    \
-  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),                                 \
-        (require_broadcastable(self, target), REDUCED(FUNCTION, out, self, target, reduction))) \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),       \
-        at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
+#define REDUCED(FUNCTION, OUT, ...)                                                                             \
+  reduction == at::Reduction::None                                                                              \
+      ? rounded_once(OUT, [&](at::Tensor& target_of_loss) { at::FUNCTION##_out(target_of_loss, __VA_ARGS__); }) \
+      : assign(OUT, at::FUNCTION(__VA_ARGS__))
+#define LOSS(NAME, FUNCTION)                                                                                      \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),                                                   \
+        (require_broadcastable(self, target), REDUCED(FUNCTION, out, widened(self), widened(target), reduction))) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                         \
+        rounded_once(out, [&](at::Tensor& gradient) {                                                             \
+          at::FUNCTION##_backward_out(gradient, widened(gradOutput), widened(self), widened(target), reduction);  \
+        }))
 
 LOSS(MseLoss, mse_loss)
 LOSS(SoftMarginLoss, soft_margin_loss)
 ACLNN(MseLossOut, (In, self)(In, target)(Int, reduction)(Out, out),
-      (require_broadcastable(self, target), REDUCED(mse_loss, out, self, target, reduction)))
+      (require_broadcastable(self, target), REDUCED(mse_loss, out, widened(self), widened(target), reduction)))
 ACLNN(SmoothL1Loss, (In, self)(In, target)(Int, reduction)(Float, beta)(Out, result),
-      REDUCED(smooth_l1_loss, result, self, target, reduction, beta))
+      REDUCED(smooth_l1_loss, result, widened(self), widened(target), reduction, beta))
 ACLNN(SmoothL1LossBackward, (In, gradOut)(In, self)(In, target)(Int, reduction)(Float, beta)(Out, gradInput),
-      at::smooth_l1_loss_backward_out(gradInput, gradOut, self, target, reduction, beta))
-ACLNN(L1Loss, (In, self)(In, target)(Int, reduction)(Out, out), assign(out, at::l1_loss(self, target, reduction)))
+      rounded_once(gradInput, [&](at::Tensor& gradient) {
+        at::smooth_l1_loss_backward_out(gradient, widened(gradOut), widened(self), widened(target), reduction, beta);
+      }))
+ACLNN(L1Loss, (In, self)(In, target)(Int, reduction)(Out, out),
+      assign(out, at::l1_loss(widened(self), widened(target), reduction)))
 ACLNN(L1LossBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, gradInput),
-      l1_loss_backward(gradOutput, self, target, reduction, gradInput))
+      l1_loss_backward(widened(gradOutput), widened(self), widened(target), reduction, gradInput))
 ACLNN(KlDiv, (In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
-      kl_div(self, target, reduction, logTarget, out))
+      kl_div(widened(self), widened(target), reduction, logTarget, out))
 ACLNN(KlDivBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
-      kl_div_backward(gradOutput, self, target, reduction, logTarget, out))
+      kl_div_backward(widened(gradOutput), widened(self), widened(target), reduction, logTarget, out))
 ACLNN(KlDivTargetBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, gradTarget),
-      kl_div_target_backward(gradOutput, self, target, reduction, logTarget, gradTarget))
+      kl_div_target_backward(widened(gradOutput), widened(self), widened(target), reduction, logTarget, gradTarget))
 
 ACLNN(BinaryCrossEntropy, (In, self)(In, target)(OptIn, weight)(Int, reduction)(Out, out),
-      REDUCED(binary_cross_entropy, out, self, target, weight, reduction))
+      REDUCED(binary_cross_entropy, out, widened(self), widened(target), widened(weight), reduction))
 ACLNN(BinaryCrossEntropyBackward,
       (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(Int, reduction)(Out, out),
-      at::binary_cross_entropy_backward_out(out, gradOutput, self, target, weightOptional, reduction))
+      rounded_once(out, [&](at::Tensor& gradient) {
+        at::binary_cross_entropy_backward_out(gradient, widened(gradOutput), widened(self), widened(target),
+                                              widened(weightOptional), reduction);
+      }))
 ACLNN(BinaryCrossEntropyWithLogits,
       (In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
       assign(out, at::binary_cross_entropy_with_logits(widened(self), widened(target), widened(weightOptional),

@@ -1,7 +1,7 @@
 // native/opapi/ops/reduction/softmax.cpp
 // Softmax, its logarithm and its masked form. With half inputs and a float32 output the computation is in float32, as
 // on the device.
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -56,7 +56,9 @@ void softmax_with_bias(const at::Tensor& x, const OptionalTensor& mask, const at
 
 ACLNN(Softmax, (In, self)(Int, dim)(Out, out), at::_softmax_out(out, self.to(out.scalar_type()), dim, false))
 ACLNN(SoftmaxBackward, (In, gradOutput)(In, output)(Int, dim)(Out, out), softmax_backward(gradOutput, output, dim, out))
-ACLNN(LogSoftmax, (In, self)(Int, dim)(Out, out), at::_log_softmax_out(out, self.to(out.scalar_type()), dim, false))
+ACLNN(LogSoftmax, (In, self)(Int, dim)(Out, out), rounded_once(out, [&](at::Tensor& target) {
+        at::_log_softmax_out(target, self.to(target.scalar_type()), dim, false);
+      }))
 ACLNN(LogSoftmaxBackward, (In, gradOutput)(In, output)(Int, dim)(Out, out),
       log_softmax_backward(gradOutput, output, dim, out))
 // fixedTriuMask is reserved: the device does not make the mask itself yet.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -93,9 +93,10 @@ void copy(at::Tensor& self, const at::Tensor& source) {
 
 ACLNN(Arange, (Scalar, start)(Scalar, end)(Scalar, step)(Out, out), at::arange_out(out, start, end, step))
 ACLNN(Range, (Scalar, start)(Scalar, end)(Scalar, step)(Out, out), at::range_out(out, start, end, step))
-ACLNN(Linspace, (Scalar, start)(Scalar, end)(Int, steps)(Out, out), at::linspace_out(out, start, end, steps))
+ACLNN(Linspace, (Scalar, start)(Scalar, end)(Int, steps)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::linspace_out(target, start, end, steps); }))
 ACLNN(LogSpace, (Scalar, start)(Scalar, end)(Int, steps)(Double, base)(Out, result),
-      at::logspace_out(result, start, end, steps, base))
+      rounded_once(result, [&](at::Tensor& target) { at::logspace_out(target, start, end, steps, base); }))
 ACLNN(Eye, (Int, n)(Int, m)(Out, out), at::eye_out(out, n, m))
 ACLNN(OneHot, (In, self)(Int32, numClasses)(In, onValue)(In, offValue)(Int, axis)(Out, out),
       one_hot(out, self, numClasses, onValue, offValue, axis))

@@ -1,6 +1,6 @@
 // native/opapi/ops/shape/embedding.cpp
 // Table look-ups, their gradient and renormalisation.
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ void embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at
 ACLNN(Embedding, (In, weight)(Index, indices)(Out, out), embedding(weight, indices, out))
 ACLNN(EmbeddingDenseBackward,
       (In, grad)(Index, indices)(UInt64, numWeights)(UInt64, paddingIdx)(Bool, scaleGradByFreq)(Out, out),
-      assign(out, at::embedding_dense_backward(grad, indices, static_cast<int64_t>(numWeights),
+      assign(out, at::embedding_dense_backward(widened(grad), indices, static_cast<int64_t>(numWeights),
                                                static_cast<int64_t>(paddingIdx), scaleGradByFreq)))
 ACLNN(EmbeddingRenorm, (Ref, selfRef)(Index, indices)(Double, maxNorm)(Double, normType),
       at::embedding_renorm_(selfRef, indices, maxNorm, normType))

@@ -3,7 +3,7 @@
 // target of one copy.
 #include <algorithm>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -279,10 +279,12 @@ ACLNN(ChunkCat, (TensorList, tensors)(Int, dim)(Int, numChunks)(Out, out),
       assign(out, at::_chunk_cat(tensors, dim, numChunks)))
 
 ACLNN(ConstantPadNd, (In, self)(Ints, pad)(Scalar, value)(Out, out), constant_pad(self, pad, value, out))
-#define PAD(NAME, FUNCTION)                                                                \
-  ACLNN(NAME, (In, self)(Ints, padding)(Out, out), at::FUNCTION##_out(out, self, padding)) \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(Ints, padding)(Out, gradInput),         \
-        at::FUNCTION##_backward_out(gradInput, gradOutput, self, padding))
+#define PAD(NAME, FUNCTION)                                                                 \
+  ACLNN(NAME, (In, self)(Ints, padding)(Out, out), at::FUNCTION##_out(out, self, padding))  \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(Ints, padding)(Out, gradInput),          \
+        rounded_once(gradInput, [&](at::Tensor& target) {                                   \
+          at::FUNCTION##_backward_out(target, widened(gradOutput), widened(self), padding); \
+        }))
 PAD(ReflectionPad1d, reflection_pad1d)
 PAD(ReflectionPad2d, reflection_pad2d)
 PAD(ReflectionPad3d, reflection_pad3d)
@@ -325,8 +327,8 @@ ACLNN(Im2col, (In, self)(Ints, kernelSize)(Ints, dilation)(Ints, padding)(Ints, 
       assign(out, at::im2col(self, kernelSize, dilation, padding, stride)))
 ACLNN(Im2colBackward,
       (In, gradOutput)(Ints, inputSize)(Ints, kernelSize)(Ints, dilation)(Ints, padding)(Ints, stride)(Out, out),
-      assign(out, at::col2im(gradOutput, inputSize, kernelSize, dilation, padding, stride)))
+      assign(out, at::col2im(widened(gradOutput), inputSize, kernelSize, dilation, padding, stride)))
 ACLNN(UnfoldGrad, (In, gradOut)(Ints, inputSizes)(Int, dim)(Int, size)(Int, step)(Out, gradIn),
-      assign(gradIn, at::unfold_backward(gradOut, inputSizes, dim, size, step)))
+      assign(gradIn, at::unfold_backward(widened(gradOut), inputSizes, dim, size, step)))
 
 #undef PAD

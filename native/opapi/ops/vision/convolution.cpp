@@ -25,13 +25,20 @@ Padded pad(const at::Tensor& input, at::IntArrayRef padding, int64_t spatial) {
   return {at::constant_pad_nd(input, ends, 0), at::DimVector(spatial, 0)};
 }
 
+// ATen's transposed convolutions of bfloat16 add what overlaps in bfloat16.
+at::ScalarType convolved_in(const at::Tensor& input, bool transposed) {
+  return transposed ? computed_in(input.scalar_type()) : product_dtype(input.scalar_type());
+}
+
 void convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                  at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                  at::IntArrayRef output_padding, int64_t groups, at::Tensor& output) {
   const bool unbatched = input.dim() == weight.dim() - 1;
   const Padded padded = pad(unbatched ? input.unsqueeze(0) : input, padding, weight.dim() - 2);
-  const at::Tensor result = at::convolution(for_product(padded.input), for_product(weight), for_product(bias), stride,
-                                            padded.padding, dilation, transposed, output_padding, groups);
+  const at::ScalarType dtype = convolved_in(input, transposed);
+  const at::Tensor result =
+      at::convolution(padded.input.to(dtype), weight.to(dtype), bias ? OptionalTensor(bias->to(dtype)) : bias, stride,
+                      padded.padding, dilation, transposed, output_padding, groups);
   assign(output, unbatched && output.dim() == input.dim() ? result.squeeze(0) : result);
 }
 
@@ -40,9 +47,10 @@ void convolution_backward(const at::Tensor& grad, const at::Tensor& input, const
                           at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
                           c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                           at::Tensor& grad_bias) {
+  const at::ScalarType dtype = convolved_in(input, transposed);
   const auto [by_input, by_weight, by_bias] =
-      at::convolution_backward(for_product(grad), for_product(input), for_product(weight), bias_sizes, stride, padding,
-                               dilation, transposed, output_padding, groups, mask<3>(output_mask));
+      at::convolution_backward(grad.to(dtype), input.to(dtype), weight.to(dtype), bias_sizes, stride, padding, dilation,
+                               transposed, output_padding, groups, mask<3>(output_mask));
   if (by_input.defined()) assign(grad_input, by_input);
   if (by_weight.defined()) assign(grad_weight, by_weight);
   if (by_bias.defined()) assign(grad_bias, by_bias);

@@ -1,6 +1,6 @@
 // native/opapi/ops/vision/pooling.cpp
 // Average and maximum pooling, their gradients, and the inverse of maximum pooling.
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace {
 
@@ -76,9 +76,11 @@ void max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, at::
 ACLNN(AdaptiveAvgPool2d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool2d_out(out, self, outputSize))
 ACLNN(AdaptiveAvgPool2dBackward, (In, gradOutput)(In, self)(Out, out),
       assign(out, at::_adaptive_avg_pool2d_backward(gradOutput, self)))
-ACLNN(AdaptiveAvgPool3d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool3d_out(out, self, outputSize))
-ACLNN(AdaptiveAvgPool3dBackward, (In, gradOutput)(In, self)(Out, out),
-      at::adaptive_avg_pool3d_backward_out(out, gradOutput, self))
+ACLNN(AdaptiveAvgPool3d, (In, self)(Ints, outputSize)(Out, out),
+      assign(out, at::adaptive_avg_pool3d(widened(self), outputSize)))
+ACLNN(AdaptiveAvgPool3dBackward, (In, gradOutput)(In, self)(Out, out), rounded_once(out, [&](at::Tensor& target) {
+        at::adaptive_avg_pool3d_backward_out(target, widened(gradOutput), widened(self));
+      }))
 ACLNN(AdaptiveMaxPool2d, (In, self)(Ints, outputSize)(Out, outputOut)(OutIndex, indicesOut),
       at::adaptive_max_pool2d_out(outputOut, indicesOut, self, outputSize))
 ACLNN(AdaptiveMaxPool2dBackward, (In, gradOutput)(In, self)(Index, indices)(Out, gradInput),
@@ -95,8 +97,10 @@ ACLNN(AvgPool2d,
 ACLNN(AvgPool2dBackward,
       (In, gradOutput)(In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
           Int, divisorOverride)(MathType, cubeMathType)(Out, gradInput),
-      at::avg_pool2d_backward_out(gradInput, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
-                                  divisor(divisorOverride)))
+      rounded_once(gradInput, [&](at::Tensor& target) {
+        at::avg_pool2d_backward_out(target, widened(gradOutput), widened(self), kernelSize, stride, padding, ceilMode,
+                                    countIncludePad, divisor(divisorOverride));
+      }))
 ACLNN(AvgPool3d,
       (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
           Int, divisorOverride)(Out, out),
@@ -104,8 +108,10 @@ ACLNN(AvgPool3d,
 ACLNN(AvgPool3dBackward,
       (In, gradOutput)(In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
           Int, divisorOverride)(Out, output),
-      at::avg_pool3d_backward_out(output, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
-                                  divisor(divisorOverride)))
+      rounded_once(output, [&](at::Tensor& target) {
+        at::avg_pool3d_backward_out(target, widened(gradOutput), widened(self), kernelSize, stride, padding, ceilMode,
+                                    countIncludePad, divisor(divisorOverride));
+      }))
 
 ACLNN(MaxPool2dWithIndices,
       (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, ceilMode)(Out, out)(OutIndex,

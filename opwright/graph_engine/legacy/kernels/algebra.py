@@ -8,7 +8,6 @@ import torch
 
 from opwright.graph_engine.graph.model import Node
 from opwright.graph_engine.kernels.precision import widen
-from opwright.graph_engine.legacy.kernels.gradient import gradients
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
@@ -124,10 +123,22 @@ def cdist_grad(
     p: float = 2.0,
     node: Node,
 ) -> torch.Tensor:
-    """Gradient of Cdist by the first operand; its columns are those of the second."""
-    del cdist
-    outer = grad[..., 0] if grad.dim() == x1.dim() else grad
-    (found,) = gradients(lambda x: distances(x, x2, p), [x1], outer)
+    """Gradient of Cdist by the first operand; its columns are those of the second.
+
+    x1 and x2 [..., P, R, M], grad and cdist the same or [..., P, R]. Where p = -1 stands for the
+    largest difference, one counts that is not below the distance, which half precision has rounded
+    (inferred from op-plugin's test).
+    """
+    difference, outer, distance = widen(x1) - widen(x2), widen(grad), widen(cdist)
+    if outer.dim() < difference.dim():
+        outer, distance = outer.unsqueeze(-1), distance.unsqueeze(-1)
+    size = difference.abs()
+    if p < 0:
+        share = (size >= distance).to(size.dtype)
+    else:
+        share = (size / distance) ** (p - 1) if p else torch.zeros_like(size)
+    share = torch.where((distance == 0) | (size == 0), 0.0, share * difference.sign())
+    found = outer * share
     shape = node.outputs[0].shape or ()
     return found.sum_to_size(shape) if found.dim() == len(shape) else found.sum(-2)
 

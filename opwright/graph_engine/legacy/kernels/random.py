@@ -100,10 +100,13 @@ def dropout_with_muls_and_softmax_grad(
 def random_choice_with_mask(
     x: torch.Tensor, *, count: int = 0, seed: int = 0, seed2: int = 0
 ) -> Two:
-    """Draw `count` places where x is set, and return which of them there are."""
+    """Draw `count` places where x is set, and return which of them there are.
+
+    They keep their order, as in the example of torch_npu's function; which ones are drawn is ours.
+    """
     places = x.nonzero()
     order = torch.randperm(len(places), generator=generator(seed, seed2))
-    chosen = places[order[: count or len(places)]]
+    chosen = places[order[: count or len(places)].sort().values]
     missing = (count or len(places)) - len(chosen)
     padded = torch.nn.functional.pad(chosen, (0, 0, 0, missing)).to(torch.int32)
     return padded, torch.arange(len(padded)) < len(chosen)

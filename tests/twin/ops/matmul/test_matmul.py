@@ -207,12 +207,31 @@ def test_distances(p: float) -> None:
     check(functional.pdist, some((5, 4), torch.float32), p)
 
 
-def test_gradient_of_distances() -> None:
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, torch.inf])
+def test_gradient_of_distances(p: float) -> None:
     def gradient(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         x = x.detach().requires_grad_()
-        return torch.autograd.grad(torch.cdist(x, y, 3.0).sum(), x)[0]
+        distances = torch.cdist(x, y, p)
+        return torch.autograd.grad(distances, x, torch.ones_like(distances))[0]
 
-    check(gradient, some((3, 4), torch.float32), some((5, 4), torch.float32, 6, 9))
+    x, y = some((3, 4), torch.float32), some((5, 4), torch.float32, 6, 9)
+    check(gradient, x, y)
+    check(gradient, x, torch.cat([y, x[:1]]))  # a distance of nothing
+    check(gradient, torch.stack([x, x + 1]), torch.stack([y, y - 1]))
+
+
+def test_gradient_of_rounded_distances() -> None:
+    """The largest difference has no gradient where rounding has made the distance larger."""
+    x, y = some((8, 16), torch.float16), some((5, 16), torch.float16, 6, 9)
+    largest = (x.float().unsqueeze(1) - y.float()).abs()
+    rounded = torch.cdist(x.float(), y.float(), torch.inf).half().float().unsqueeze(-1)
+    sign = (x.float().unsqueeze(1) - y.float()).sign()
+    expected = ((largest >= rounded) * sign).sum(1)
+    on_npu = x.to("npu").requires_grad_()
+    distances = torch.cdist(on_npu, y.to("npu"), torch.inf)
+    (actual,) = torch.autograd.grad(distances, on_npu, torch.ones_like(distances))
+    assert 0 < (largest >= rounded).any(2).sum() < 40
+    torch.testing.assert_close(actual.cpu().float(), expected)
 
 
 def test_cross_product() -> None:
