@@ -17,7 +17,7 @@ namespace npu = c10_npu::NPUCachingAllocator;
 using opwright::order::Frame;
 using opwright::order::Place;
 
-using Begun = void (*)(const void* address);
+using Begun = void (*)(const void* address, bool is_pooled);
 using Ended = void (*)(const void* address, Place* place);
 
 // Whether anybody asks where a tensor is freed.
@@ -57,15 +57,16 @@ std::unique_ptr<Place> place_of(const npu::TraceEntry& entry) {
 
 }  // namespace
 
-// Calls `begun` with the address of memory that is given to a tensor, and `ended` when the tensor gives it back with
-// the place where that happens, which `ended` owns, or null if `asked` says that nobody asks for it. Both are called
-// under the allocator's mutex, until the process ends. To be called when torch_npu is initialized. False if the
-// allocator is one of the program's own, which reports nothing.
+// Calls `begun` with the address of memory that is given to a tensor, and whether it is from a private pool, as
+// captured graphs have it and torch.npu.use_mem_pool gives it; and `ended` when the tensor gives it back with the place
+// where that happens, which `ended` owns, or null if `asked` says that nobody asks for it. Both are called under the
+// allocator's mutex, until the process ends. To be called when torch_npu is initialized. False if the allocator is one
+// of the program's own, which reports nothing.
 extern "C" __attribute__((visibility("default"))) bool opwright_follow_npu_memory(Begun begun, Ended ended,
                                                                                   Asked asked) {
   const auto note = [begun, ended](const npu::TraceEntry& entry) {
     const auto* const address = reinterpret_cast<const void*>(entry.addr_);
-    if (entry.action_ == npu::TraceEntry::ALLOC) begun(address);
+    if (entry.action_ == npu::TraceEntry::ALLOC) begun(address, entry.mempool_ != c10_npu::MempoolId_t{0, 0});
     if (entry.action_ == npu::TraceEntry::FREE_REQUESTED) ended(address, place_of(entry).release());
   };
   is_place_asked.store(asked);

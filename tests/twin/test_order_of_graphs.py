@@ -176,6 +176,80 @@ def test_what_another_graph_has_written_to_the_pool_is_found() -> None:
     assert functions_of(take_after_waiting()) == []
 
 
+@checked
+@pytest.mark.filterwarnings(  # of torch_npu's backend
+    "ignore:triton-ascend is not installed", "ignore:torch._dynamo.config.inline_inbuilt"
+)
+def test_inputs_that_graph_trees_copy_to_the_pool_are_left_alone() -> None:
+    """Graph trees free what they capture with, and copy inputs to its place later."""
+    from torch_npu.npu import _graph_tree  # noqa: PLC0415 - it sets up the compiler
+
+    @torch.compile(backend="npugraphs")
+    def first(x: torch.Tensor) -> torch.Tensor:
+        return (x + 1).exp()
+
+    @torch.compile(backend="npugraphs")
+    def second(y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        return (y * z).log()
+
+    for step in range(6):
+        torch.compiler.npugraph_mark_step_begin()  # type: ignore[attr-defined]
+        x, z = (torch.full((1000,), float(step), device="npu") for _ in range(2))
+        y = first(x)
+        result = second(y, z + 1)
+        torch.testing.assert_close(result.cpu(), (x.cpu() + 1).exp().mul(z.cpu() + 1).log())
+    assert _graph_tree.get_manager(0).roots
+    assert functions_of(take_after_waiting()) == []
+
+
+@checked
+def test_what_a_graph_has_written_over_an_input_in_its_pool_is_found() -> None:
+    pool = torch_npu.npu.MemPool()
+    capture_in_pool(torch.sin, torch.zeros(100, device="npu"))  # makes the stream of captures
+    captures = torch_npu.npu.graph.default_capture_stream
+    with torch_npu.npu.stream(captures), torch_npu.npu.use_mem_pool(pool):
+        inputs = [torch.zeros(100, device="npu")]
+    place = inputs[0].data_ptr()
+    first, _ = capture_in_pool(torch.exp, inputs[0], pool.id)
+    inputs.clear()
+    second, other = capture_in_pool(torch.sin, torch.zeros(100, device="npu"), pool.id)
+    assert other.data_ptr() == place
+    second.replay()
+    first.replay()
+    assert ("free", "aclnnExp") in functions_of(take_after_waiting())
+
+
+@checked
+def test_an_operand_that_an_update_puts_into_a_graph_is_compared() -> None:
+    """Replays have it from the end of the update on, also before its stream has come so far."""
+    x, old, new = (torch.ones(8, 8, device="npu") for _ in range(3))
+    out = torch.empty(8, 8, device="npu")
+    graph, updates = torch_npu.npu.NPUGraph(), torch_npu.npu.Stream()
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.graph(graph):
+        stream = torch_npu.npu.current_stream()
+        torch_npu.npu.graph_task_group_begin(stream)
+        torch.mm(x, old, out=out)
+        handle = torch_npu.npu.graph_task_group_end(stream)
+
+    def update() -> None:
+        torch_npu.npu.graph_task_update_begin(updates, handle)
+        torch.mm(x, new, out=out)
+        torch_npu.npu.graph_task_update_end(updates)
+
+    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        new.add_(1)
+    with torch_npu.npu.stream(updates):
+        update()
+    torch_npu.npu.current_stream().wait_stream(updates)
+    graph.replay()
+    finding = only_finding()
+    assert functions_of([finding]) == [("aclnnInplaceAdds", "aclnnMm")]
+    assert finding.later.lines[0].endswith(" in update")
+    assert any(line.startswith("in place of ") for line in finding.later.lines)
+    assert any(line.startswith("replayed by ") for line in finding.later.lines)
+
+
 def capture_copy_and_read(
     x: torch.Tensor, host: torch.Tensor, seen: list[float]
 ) -> torch_npu.npu.NPUGraph:

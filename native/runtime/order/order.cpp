@@ -47,7 +47,6 @@ struct State {
   Flags flags;
   std::map<std::pair<int32_t, int32_t>, Wait> last_waits;  // by the stream that waits, and the one that recorded
   Shadow shadow;
-  std::map<uint64_t, uint64_t> captures;  // the last tensor before each, and the last one in it
   PoolMemory pools;
   size_t prune_threshold = kLeastThreshold;
 
@@ -89,13 +88,6 @@ std::vector<MemoryRange> keep_shared(std::vector<MemoryRange> ranges) {
   ranges.erase(std::remove_if(ranges.begin(), ranges.end(), [](const auto& each) { return !is_shared(each); }),
                ranges.end());
   return ranges;
-}
-
-// Whether a tensor was made in a capture, so that it is in the memory of a pool.
-bool is_of_pool(uint64_t tensor) {
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  auto capture = state().captures.lower_bound(tensor);
-  return capture != state().captures.begin() && (--capture)->second >= tensor;
 }
 
 // Whether the pool still has the contents of the tensor: no graph has written another one's there.
@@ -151,6 +143,14 @@ struct Effects {
   }
 };
 
+// What a task outside of graphs writes to a pool. Where no tensor is, the program means the address: torch_npu's graph
+// trees copy a replay's inputs to memory whose tensors are gone.
+void note_eager_pool_write(PoolMemory& pools, const Access& access) {
+  if (!access.written || access.launch->task == 0) return;
+  if (access.tensor == 0) return pools.forget(access.begin, access.bytes);
+  if (is_of_pool(access.tensor)) pools.write(access.begin, access.bytes, access.tensor);
+}
+
 // Counts a launch on its timeline, and compares it with what was launched before. The caller holds the mutex.
 void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& effects) {
   State& known = state();
@@ -161,6 +161,7 @@ void add_launch(Launch launch, const std::vector<MemoryRange>& ranges, Effects& 
   std::vector<AccessPtr> conflicts;
   for (const MemoryRange& range : ranges) {
     const auto access = std::make_shared<const Access>(access_of(range, shared));
+    note_eager_pool_write(known.pools, *access);
     conflicts.clear();
     known.shadow.add(access, here.clock, conflicts);
     for (AccessPtr& each : conflicts) effects.conflicts.emplace_back(std::move(each), access);
@@ -286,11 +287,17 @@ std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor) {
   return std::make_shared<const Captured>(std::move(captured));
 }
 
-void note_capture_end(uint64_t last_tensor) {
-  if (!enabled()) return;
-  const uint64_t last = opwright::order::last_tensor();
-  const std::lock_guard<std::mutex> lock(state().mutex);
-  if (last > last_tensor) state().captures[last_tensor] = last;
+std::shared_ptr<const Captured> note_replacement(Task& task) {
+  if (!enabled()) return nullptr;
+  return std::make_shared<const Captured>(Captured{python_lines(), {}, 0, task.memory_ranges()});
+}
+
+std::shared_ptr<const Captured> replace(const Captured& captured, const Captured& replacement) {
+  const std::string& of_capture = captured.capture_lines.empty() ? captured.lines : captured.capture_lines;
+  Captured result = replacement;
+  result.capture_lines = of_capture;
+  if (!result.lines.empty() && !of_capture.empty()) result.lines += text("\nin place of ", of_capture);
+  return std::make_shared<const Captured>(std::move(result));
 }
 
 Replay::Replay(const Stream& stream, size_t lanes, size_t points)
@@ -316,7 +323,7 @@ void Replay::note_launch(size_t lane, Task& task, const Captured& captured) {
   if (!lines_.empty()) lines += text(lines.empty() ? "" : "\n", "replayed by ", lines_);
   Launch launch{device_, stream_, timelines_[lane], 0, task.name(), std::move(lines)};
   if (const FlagUse* const use = task.flag_use()) return add_flag_use(*use, std::move(launch));
-  std::vector<MemoryRange> ranges = task.memory_ranges();
+  std::vector<MemoryRange> ranges = captured.replaced ? *captured.replaced : task.memory_ranges();
   note_tensors(ranges, captured, launch);
   ranges = keep_shared(std::move(ranges));
   if (ranges.empty()) return;

@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,11 +54,16 @@ struct Captured {
   // was replaced.
   std::vector<uint64_t> tensors;
   uint64_t last_tensor = 0;  // that had memory before the capture
+  // What the task touches that an update has put in its place. The stream of the update may not have done so yet.
+  std::optional<std::vector<MemoryRange>> replaced = std::nullopt;
+  std::string capture_lines = {};  // of a task that was replaced, whose other lines are those of the update
 };
 // Null if nobody checks the order.
 std::shared_ptr<const Captured> note_capture(Task& task, uint64_t last_tensor);
-// Tensors that were made since `last_tensor` are in the memory of the graph that was captured meanwhile.
-void note_capture_end(uint64_t last_tensor);
+// To be called with the operator of an update, when it is called. Null if nobody checks the order.
+std::shared_ptr<const Captured> note_replacement(Task& task);
+// The task that was captured, after an update has replaced it.
+std::shared_ptr<const Captured> replace(const Captured& captured, const Captured& replacement);
 
 // One replay of a captured graph on a stream: its tasks in a possible order of execution. Lanes begin behind what the
 // stream was given before, and what it is given next happens behind all of them.

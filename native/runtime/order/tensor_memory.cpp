@@ -20,7 +20,7 @@ struct Tensors {
   std::map<uintptr_t, uint64_t> numbers;                      // of those that live, by first byte
   std::unordered_map<uint64_t, std::shared_ptr<Place>> ends;  // null until the tensor is freed
   std::atomic<size_t> awaited{0};                             // how many of them will be freed yet
-  uint64_t last = 0;
+  uint64_t last = 0;  // even
 };
 
 Tensors& tensors() {
@@ -35,9 +35,11 @@ bool are_in_one_block(const void* first, const void* second) {
   return serial != 0 && serial == memory::serial_of(second);
 }
 
-void note_begin(const void* address) {
+// The last bit of a tensor's number says whether its memory is in a pool.
+void note_begin(const void* address, bool is_pooled) {
   const std::lock_guard<std::mutex> lock(tensors().mutex);
-  tensors().numbers[reinterpret_cast<uintptr_t>(address)] = ++tensors().last;
+  tensors().last += 2;
+  tensors().numbers[reinterpret_cast<uintptr_t>(address)] = tensors().last | (is_pooled ? 1 : 0);
 }
 
 void note_end(const void* address, std::unique_ptr<Place> place) {
@@ -73,9 +75,11 @@ uint64_t tensor_at(const void* address) {
   return begin == address || are_in_one_block(begin, address) ? number : 0;
 }
 
+bool is_of_pool(uint64_t tensor) { return (tensor & 1) != 0; }
+
 uint64_t last_tensor() {
   const std::lock_guard<std::mutex> lock(tensors().mutex);
-  return tensors().last;
+  return tensors().last | 1;
 }
 
 void remember_end_of(uint64_t tensor) {
@@ -96,7 +100,9 @@ std::string end_of(uint64_t tensor) {
 }  // namespace opwright::order
 
 extern "C" {
-OPWRIGHT_API void opwright_order_begin_tensor(const void* address) { opwright::order::note_begin(address); }
+OPWRIGHT_API void opwright_order_begin_tensor(const void* address, bool is_pooled) {
+  opwright::order::note_begin(address, is_pooled);
+}
 OPWRIGHT_API bool opwright_order_asks_for_ends() { return opwright::order::tensors().awaited.load() != 0; }
 // Takes the place, which may be null. Takes no lock of Python's: torch_npu's allocator waits.
 OPWRIGHT_API void opwright_order_end_tensor(const void* address, opwright::order::Place* place) {

@@ -13,7 +13,9 @@ void follow_tensors();
 
 // A number that no other tensor's memory has; 0 if it is not known. Later ones have larger numbers.
 uint64_t tensor_at(const void* address);
-// The number of the last tensor that got memory.
+// Whether a tensor's memory is in a private pool of the allocator's, as that of a captured graph is.
+bool is_of_pool(uint64_t tensor);
+// No tensor that got memory so far has a larger number, and all later ones have.
 uint64_t last_tensor();
 
 // From now on it is remembered where this tensor's memory is freed.

@@ -300,7 +300,6 @@ void Capture::require_complete() const {
 // The caller holds mutex_.
 void Capture::leave() {
   over_ = true;
-  order::note_capture_end(last_tensor_);
   for (LaneState& state : lanes_) state.stream->end_diversion();
   lanes_.clear();
   lane_numbers_.clear();

@@ -31,7 +31,6 @@ void check(const Graph& graph, const Node& node, size_t number) {
 void Node::set_task(TaskPtr new_task, std::vector<uint64_t> new_blocks) {
   task = std::move(new_task);
   blocks = std::move(new_blocks);
-  if (captured != nullptr) captured = std::make_shared<const order::Captured>(order::Captured{captured->lines, {}});
 }
 
 std::vector<uint64_t> blocks_of(Task& task) {

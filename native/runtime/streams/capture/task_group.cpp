@@ -22,7 +22,8 @@ class GroupUpdate final : public TaskSink {
     }
     task->expect_replays();
     auto blocks = blocks_of(*task);
-    tasks_.push_back({std::move(task), std::move(blocks)});
+    auto replacement = order::note_replacement(*task);
+    tasks_.push_back({std::move(task), std::move(blocks), std::move(replacement)});
     return nullptr;
   }
 
@@ -93,6 +94,16 @@ std::vector<std::string> TaskGroup::names() const {
   return result;
 }
 
+void TaskGroup::note_replacements(const std::vector<NewTask>& tasks) {
+  const auto graph = graph_.lock();
+  if (graph == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; i < positions_.size(); ++i) {
+    auto& captured = graph->lanes[lane_].nodes[positions_[i]].captured;
+    if (captured != nullptr && tasks[i].captured != nullptr) captured = order::replace(*captured, *tasks[i].captured);
+  }
+}
+
 void TaskGroup::replace(std::vector<NewTask> tasks) {
   const auto graph = graph_.lock();
   if (graph == nullptr) return;  // destroyed meanwhile: nobody will run the tasks
@@ -126,6 +137,7 @@ void end_update(Stream& stream) {
   stream.end_diversion();
   // A callable that is copied cannot own unique pointers.
   auto tasks = std::make_shared<std::vector<NewTask>>(update->finish());
+  update->group()->note_replacements(*tasks);
   stream.submit(make_bookkeeping("aclmdlRICaptureTaskUpdateEnd",
                                  [group = update->group(), tasks] { group->replace(std::move(*tasks)); }));
 }

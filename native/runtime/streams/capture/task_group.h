@@ -19,6 +19,7 @@ namespace opwright {
 struct NewTask {
   TaskPtr task;
   std::vector<uint64_t> blocks;
+  std::shared_ptr<const order::Captured> captured;  // null if nobody checks the order
 };
 
 class TaskGroup {
@@ -34,6 +35,9 @@ class TaskGroup {
 
   // The names of its operators, in order; nothing if its graph was destroyed.
   std::vector<std::string> names() const;
+  // What the order check knows of its tasks. The program has replaced them from the end of the update on, the stream
+  // does so later.
+  void note_replacements(const std::vector<NewTask>& tasks);
   // Takes as many tasks as the group has.
   void replace(std::vector<NewTask> tasks);
 
