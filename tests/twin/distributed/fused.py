@@ -353,7 +353,7 @@ def dispatch_and_combine() -> None:
 def dispatch_to_shared_experts() -> None:
     """The first ranks hold copies of one expert that every token visits."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    shared_ranks, experts = 1, EXPERTS * (size - 1)
+    shared_ranks, experts = 1, CHOICES * (size - 1)
     x = everyone((TOKENS, HIDDEN), torch.float16)
     ids = choose(rank, experts)
     weights = draw(40 + rank, (TOKENS, CHOICES), torch.float32)
@@ -365,7 +365,13 @@ def dispatch_to_shared_experts() -> None:
         assert counts.tolist() == [TOKENS * size]
         agree(rows[: TOKENS * size], torch.cat(x))
     got = torch_npu.npu_moe_distribute_combine(
-        rows, ids.to("npu"), index, sums, weights.to("npu"), **settings
+        rows,
+        ids.to("npu"),
+        index,
+        sums,
+        weights.to("npu"),
+        group_list_type=1,  # reserved: CANN does not read it
+        **settings,
     )
     agree(got, x[rank].float() * (weights.sum(1, keepdim=True) + 1))
 

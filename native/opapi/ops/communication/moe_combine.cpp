@@ -102,9 +102,10 @@ at::Tensor combine(const RankGroup& ranks, const ExpertLayout& layout, const Com
 
 struct Reserved {
   const OptionalTensor &tp_counts, &activation_scale, &weight_scale, &group_list;
-  int64_t tp_size, tp_rank, shard, out_dtype, comm_quant_mode, group_list_type;
+  int64_t tp_size, tp_rank, shard, out_dtype, comm_quant_mode;
 };
 
+// CANN reads groupListType of no operator that combines, and its own programs pass 1.
 void require_reserved(const Reserved& reserved) {
   refuse({{reserved.activation_scale, "activationScale"},
           {reserved.weight_scale, "weightScale"},
@@ -115,7 +116,6 @@ void require_reserved(const Reserved& reserved) {
   };
   zero(reserved.out_dtype, "outDtype");
   zero(reserved.comm_quant_mode, "commQuantMode");
-  zero(reserved.group_list_type, "groupListType");
 }
 
 void combine_into(const ExpertLayout& layout, const Combine& call, const Reserved& reserved, at::Tensor& out) {
@@ -183,7 +183,7 @@ void combine_add_norm(const ExpertLayout& layout, const Combine& call, const Res
    weightScaleOptional,  groupListOptional,       \
    tpWorldSize,          tpRankId,                \
    expertShardType,      outDtype,                \
-   commQuantMode,        groupListType}
+   commQuantMode}
 #define OPWRIGHT_COMBINE_ROWS(SHARED, ...) \
   {expandX, expertIds, epSendCounts, expertScales, xActiveMaskOptional, SHARED __VA_ARGS__}
 #define OPWRIGHT_COMBINE_RANKLESS_ROWS \
