@@ -143,8 +143,8 @@ struct Effects {
   }
 };
 
-// What a task outside of graphs writes to a pool. Where no tensor is, the program means the address: torch_npu's graph
-// trees copy a replay's inputs to memory whose tensors are gone.
+// Notes what a task outside of graphs writes to a pool. Where no tensor is, the program means the address: torch_npu's
+// graph trees copy a replay's inputs to memory whose tensors are gone.
 void note_eager_pool_write(PoolMemory& pools, const Access& access) {
   if (!access.written || access.launch->task == 0) return;
   if (access.tensor == 0) return pools.forget(access.begin, access.bytes);

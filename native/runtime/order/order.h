@@ -54,7 +54,7 @@ struct Captured {
   // was replaced.
   std::vector<uint64_t> tensors;
   uint64_t last_tensor = 0;  // that had memory before the capture
-  // What the task touches that an update has put in its place. The stream of the update may not have done so yet.
+  // Of the task that an update has put in its place. The stream of the update may not have done so yet.
   std::optional<std::vector<MemoryRange>> replaced = std::nullopt;
   std::string capture_lines = {};  // of a task that was replaced, whose other lines are those of the update
 };

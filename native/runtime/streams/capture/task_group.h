@@ -35,7 +35,7 @@ class TaskGroup {
 
   // The names of its operators, in order; nothing if its graph was destroyed.
   std::vector<std::string> names() const;
-  // What the order check knows of its tasks. The program has replaced them from the end of the update on, the stream
+  // Reports new tasks to the order check. The program has replaced them from the end of the update on, the stream
   // does so later.
   void note_replacements(const std::vector<NewTask>& tasks);
   // Takes as many tasks as the group has.
