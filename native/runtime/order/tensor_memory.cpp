@@ -20,7 +20,7 @@ struct Tensors {
   std::map<uintptr_t, uint64_t> numbers;                      // of those that live, by first byte
   std::unordered_map<uint64_t, std::shared_ptr<Place>> ends;  // null until the tensor is freed
   std::atomic<size_t> awaited{0};                             // how many of them will be freed yet
-  uint64_t last = 0;  // even
+  uint64_t last = 0;                                          // even
 };
 
 Tensors& tensors() {

@@ -75,8 +75,8 @@ ACLNN(TriangularSolve, (In, self)(In, A)(Bool, upper)(Bool, transpose)(Bool, uni
 ACLNN(Cdist, (In, x1)(In, x2)(Float, p)(Int, compute_mode)(Out, out),
       assign(out, at::_cdist_forward(widened(x1), widened(x2), p, compute_mode)))
 ACLNN(CdistBackward, (In, grad)(In, x1)(In, x2)(In, cdist)(Float, p)(Out, out),
-      assign(out, at::_cdist_backward(widened(grad).contiguous(), widened(x1), widened(x2), norm_order(p),
-                                      widened(cdist))))
+      assign(out,
+             at::_cdist_backward(widened(grad).contiguous(), widened(x1), widened(x2), norm_order(p), widened(cdist))))
 ACLNN(PdistForward, (In, self)(Scalar, pScalar)(Out, out),
       assign(out, at::_pdist_forward(self.contiguous(), pScalar.toDouble())))
 ACLNN(Pdist, (In, self)(Float, p)(Out, out), assign(out, at::_pdist_forward(self.contiguous(), p)))
