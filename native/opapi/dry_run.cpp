@@ -172,8 +172,7 @@ at::Tensor without_elements(at::ScalarType dtype) {
                       dtype);
 }
 
-at::Tensor input_without_memory(const aclTensor& desc, at::ScalarType dtype) {
-  const int64_t elements = std::max(desc.storage_sizes.product(), desc.numel());
+at::Tensor input_without_memory(int64_t elements, at::ScalarType dtype) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), elements * static_cast<int64_t>(c10::elementSize(dtype)),
                        at::DataPtr(nullptr, at::Device(at::kCPU)), nullptr, /*resizable=*/false);
   storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(kRequest);
@@ -203,9 +202,10 @@ at::Tensor emptied(const aclTensor& desc, at::ScalarType dtype) {
 
 at::Tensor stand_in(const aclTensor& desc, at::ScalarType dtype, Role role, Operands operands) {
   if (operands == Operands::kEmpty) return emptied(desc, dtype);
-  at::Tensor result = desc.numel() == 0       ? without_elements(dtype)
-                      : role == Role::kOutput ? output_without_memory(dtype)
-                                              : input_without_memory(desc, dtype);
+  at::Tensor result = desc.numel() == 0 ? without_elements(dtype)
+                      : role == Role::kOutput
+                          ? output_without_memory(dtype)
+                          : input_without_memory(std::max(desc.storage_sizes.product(), desc.numel()), dtype);
   result.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(desc.sizes.data(), desc.sizes.size()),
                                                       at::IntArrayRef(desc.strides.data(), desc.strides.size()),
                                                       desc.offset);
@@ -213,4 +213,29 @@ at::Tensor stand_in(const aclTensor& desc, at::ScalarType dtype, Role role, Oper
 }
 
 }  // namespace kind
+
+namespace {
+
+bool has_memory(const at::Tensor& tensor) {
+  try {
+    tensor.const_data_ptr();
+    return true;
+  } catch (const c10::Error& error) {
+    if (!is_request_for_memory(error)) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
+at::Tensor stand_in_of(const at::Tensor& operand, at::ScalarType dtype) {
+  if (!running || operand.numel() == 0 || has_memory(operand)) return {};
+  const bool is_input = operand.has_storage();
+  at::Tensor result = is_input ? kind::input_without_memory(
+                                     static_cast<int64_t>(operand.storage().nbytes() / operand.itemsize()), dtype)
+                               : kind::output_without_memory(dtype);
+  result.unsafeGetTensorImpl()->set_sizes_and_strides(operand.sizes(), operand.strides(), operand.storage_offset());
+  return result;
+}
+
 }  // namespace opwright::opapi

@@ -31,6 +31,10 @@ OPWRIGHT_API void require_kernels(Attempt attempt, void* self, int threads);
 OPWRIGHT_API void end_dry_run();
 OPWRIGHT_API bool is_dry_run() noexcept;
 
+// For a body that computes in another dtype: in place of an operand without memory, one of that dtype, so that ATen
+// checks it as it would check the operand. Undefined if the operand has memory.
+OPWRIGHT_API at::Tensor stand_in_of(const at::Tensor& operand, at::ScalarType dtype);
+
 // True for the error that an operand without memory answers with.
 OPWRIGHT_API bool is_request_for_memory(const c10::Error& error);
 

@@ -18,6 +18,10 @@ void require_expandable(const at::Tensor& tensor, at::IntArrayRef sizes, const c
           ", which does not expand to ", sizes);
 }
 
+void take_shape(at::Tensor& out, const at::Tensor& result) {
+  if (out.sizes() != result.sizes()) out.unsafeGetTensorImpl()->set_sizes_contiguous(result.sizes());
+}
+
 void assign(at::Tensor& out, const at::Tensor& result) {
   if (!out.defined()) return;  // an optional output that the caller does not want
   require(out.sizes() == result.sizes(), ACLNN_ERR_PARAM_INVALID, "the output has shape ", out.sizes(),

@@ -43,6 +43,9 @@ inline void assign(at::Tensor& first, at::Tensor& second, const std::tuple<at::T
   assign(second, std::get<1>(results));
 }
 
+// In a dry run: `out` takes the shape that the result in its place was given, with which it is compared.
+OPWRIGHT_API void take_shape(at::Tensor& out, const at::Tensor& result);
+
 // For ATen's out= forms that insist on a dtype: calls compute(target) with `out`, or, if `out` has another dtype, with
 // a temporary that is then converted.
 template <class Compute>
@@ -51,8 +54,18 @@ void into(at::Tensor& out, at::ScalarType dtype, const Compute& compute) {
     compute(out);
     return;
   }
-  at::Tensor result = at::empty(out.sizes(), out.options().dtype(dtype));
-  compute(result);
+  at::Tensor result = is_dry_run() ? stand_in_of(out, dtype) : at::Tensor();
+  if (result.defined()) {
+    try {
+      compute(result);
+    } catch (const c10::Error&) {
+      take_shape(out, result);
+      throw;
+    }
+  } else {
+    result = at::empty(out.sizes(), out.options().dtype(dtype));
+    compute(result);
+  }
   assign(out, result);
 }
 

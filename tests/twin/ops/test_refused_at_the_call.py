@@ -5,6 +5,7 @@ Nothing here waits for the device before the error: the line that calls the oper
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import re
 from typing import TYPE_CHECKING
@@ -391,3 +392,26 @@ def test_onednn_stays_as_the_user_set_it(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     torch_npu.npu_transpose_batchmatmul(on_npu[0][:4], on_npu[1], perm_x1=[1, 0, 2])
     assert not is_onednn_on()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("aclnnInplaceAdd", lambda of: (of(3), of(2, 3), Scalar(2))),
+        ("aclnnSub", lambda of: (of(2, 3), of(4, 3), Scalar(2), of(2, 3))),
+        ("aclnnLogit", lambda of: (of(6), ctypes.c_double(0.1), of(5))),
+        ("aclnnAddr", lambda of: (of(2, 3), of(2), of(4), Scalar(1), Scalar(1), of(2, 3))),
+        ("aclnnMseLoss", lambda of: (of(2, 3), of(2, 3), ctypes.c_int64(0), of(3, 2))),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_shapes_are_compared_also_where_half_precision_is_converted(
+    function: str,
+    arguments: Callable[[Callable[..., torch.Tensor]], tuple[object, ...]],
+    dtype: torch.dtype,
+) -> None:
+    with pytest.raises(AclnnError) as refused:
+        call(function, *arguments(lambda *shape: npu(*shape, dtype=dtype)))
+    assert refused.value.code == INVALID
+    assert "GetWorkspaceSize" in str(refused.value)

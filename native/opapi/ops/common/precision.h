@@ -8,9 +8,13 @@ namespace opwright::opapi {
 
 inline at::ScalarType computed_in(at::ScalarType dtype) { return kind::is_half(dtype) ? at::kFloat : dtype; }
 
-// An undefined tensor stays one.
+// An undefined tensor stays one. In a dry run a conversion would ask for memory, and end it.
 inline at::Tensor widened(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.to(computed_in(tensor.scalar_type())) : tensor;
+  if (!tensor.defined() || !kind::is_half(tensor.scalar_type())) return tensor;
+  if (is_dry_run()) {
+    if (at::Tensor wide = stand_in_of(tensor, at::kFloat); wide.defined()) return wide;
+  }
+  return tensor.to(at::kFloat);
 }
 inline OptionalTensor widened(const OptionalTensor& tensor) {
   return tensor ? OptionalTensor(widened(*tensor)) : std::nullopt;
