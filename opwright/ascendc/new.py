@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,25 @@ from opwright.aclnn.dtypes import DTYPE_NUMBERS, expand
 from opwright.aclnn.reg_op import parse_reg_op, snake_case
 from opwright.ascendc.kernel_source import TYPES
 from opwright.ascendc.new_compute import compute_lines
-from opwright.ascendc.new_texts import CMAKE, HOST, KERNEL, README, TILING
+from opwright.ascendc.new_texts import BUILD, CMAKE, HOST, KERNEL, README, TILING
 from opwright.ascendc.project_errors import NewOperatorError
 from opwright.kit.declare.place import Place
 from opwright.kit.formats.msopgen import parse_msopgen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from opwright.aclnn.prototype import Attribute, Port, Prototype
 
-__all__ = ["emit_project", "make_project"]
+__all__ = [
+    "CHIP",
+    "choose_operator",
+    "emit_project",
+    "make_project",
+    "read_prototypes",
+    "write_project",
+]
 
 # Dtypes of a port that the prototype leaves open.
 USUAL = ("FLOAT16", "FLOAT")
@@ -73,11 +81,18 @@ def make_project(source: Path, out: Path | None, *, op: str | None, chip: str) -
         raise NewOperatorError(
             where=str(folder), got="it exists already", fix="name another folder with --out"
         )
-    for name, text in emit_project(prototype, chip=chip).items():
+    write_project(emit_project(prototype, chip=chip), folder)
+    return folder
+
+
+def write_project(files: Mapping[str, str], folder: Path) -> None:
+    """Write the files of a project; scripts can be run."""
+    for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return folder
+        if path.suffix == ".sh":
+            path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
 
 def read_prototypes(source: Path) -> list[Prototype]:
@@ -111,8 +126,10 @@ def read_declared_prototypes(source: Path) -> list[Prototype]:
     return [fact.prototype for fact in facts if fact.prototype is not None]
 
 
-def choose_operator(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
-    """Return the one operator that is meant."""
+def choose_operator(
+    found: list[Prototype], op: str | None, *, where: str, option: str = "--op"
+) -> Prototype:
+    """Return the one operator that is meant; `option` is that of the command which chooses it."""
     by_type = {prototype.op_type: prototype for prototype in found}
     if op is None and len(by_type) == 1:
         return found[0]
@@ -120,10 +137,10 @@ def choose_operator(found: list[Prototype], op: str | None, *, where: str) -> Pr
         return by_type[op]
     raise NewOperatorError(
         where=where,
-        got=f"{len(by_type)} operators and no choice" if op is None else f"--op {op}",
+        got=f"{len(by_type)} operators and no choice" if op is None else f"{option} {op}",
         allowed=by_type,
         near=op or "",
-        fix="choose one with --op" if by_type else "give a file that describes an operator",
+        fix=f"choose one with {option}" if by_type else "give a file that describes an operator",
     )
 
 
@@ -175,6 +192,7 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
             {
                 "name": "default",
                 "generator": "Unix Makefiles",
+                "binaryDir": "${sourceDir}/build_out",
                 "cacheVariables": {
                     "ASCEND_COMPUTE_UNIT": {"type": "STRING", "value": chip},
                     "vendor_name": {"type": "STRING", "value": "customize"},
@@ -186,6 +204,7 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
         "CMakeLists.txt": fill(CMAKE, words),
         "CMakePresets.json": json.dumps(presets, indent=2) + "\n",
         "README.md": fill(README, words),
+        "build.sh": BUILD,
         f"op_host/{snake}.cpp": fill(HOST, words),
         f"op_kernel/{snake}.cpp": fill(KERNEL, words),
         f"op_kernel/{snake}_tiling.h": fill(TILING, words),

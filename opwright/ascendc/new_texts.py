@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CMAKE", "HOST", "KERNEL", "README", "TILING"]
+__all__ = ["BUILD", "CMAKE", "HOST", "KERNEL", "README", "TILING"]
 
 TILING = """\
 // The data that tiling passes to the kernel of @op_type@.
@@ -166,17 +166,21 @@ extern "C" __global__ __aicore__ void @snake@(@parameters@) {
 """
 
 CMAKE = """\
-# For CANN. `opwright ascendc build` needs no CMake.
-cmake_minimum_required(VERSION 3.16.0)
-project(@snake@)
+# The operators whose definitions are in op_host and whose kernels are in op_kernel.
+cmake_minimum_required(VERSION 3.19)
+project(@snake@ LANGUAGES CXX)
 find_package(ASC REQUIRED)
 
-set(ASCEND_COMPUTE_UNIT @chip@)
-set(package_name customize)
-npu_op_package(${package_name} TYPE RUN CONFIG INSTALL_PATH ${CMAKE_BINARY_DIR})
+if(NOT ASCEND_COMPUTE_UNIT)  # CMakePresets.json has it
+  set(ASCEND_COMPUTE_UNIT @chip@)
+endif()
+if(NOT vendor_name)
+  set(vendor_name customize)
+endif()
+npu_op_package(${vendor_name} TYPE RUN CONFIG INSTALL_PATH ${CMAKE_BINARY_DIR})
 
-set(HOST ${CMAKE_CURRENT_SOURCE_DIR}/op_host/@snake@.cpp)
-npu_op_code_gen(SRC ${HOST} PACKAGE ${package_name} OUT_DIR ${ASCEND_AUTOGEN_PATH})
+file(GLOB HOST CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/op_host/*.cpp)
+npu_op_code_gen(SRC ${HOST} PACKAGE ${vendor_name} OUT_DIR ${ASCEND_AUTOGEN_PATH})
 npu_op_library(cust_optiling TILING ${HOST})
 file(GLOB FUNCTIONS ${ASCEND_AUTOGEN_PATH}/aclnn_*.cpp)
 set_source_files_properties(${FUNCTIONS} PROPERTIES GENERATED TRUE)
@@ -184,10 +188,18 @@ npu_op_library(cust_opapi ACLNN ${FUNCTIONS})
 file(GLOB PROTOTYPES ${ASCEND_AUTOGEN_PATH}/op_proto.cc)
 set_source_files_properties(${PROTOTYPES} PROPERTIES GENERATED TRUE)
 npu_op_library(cust_op_proto GRAPH ${HOST} ${PROTOTYPES})
-npu_op_kernel_sources(ascendc_kernels OP_TYPE @op_type@ KERNEL_FILE @snake@.cpp)
 npu_op_kernel_library(ascendc_kernels SRC_BASE ${CMAKE_CURRENT_SOURCE_DIR}/op_kernel
                       TILING_LIBRARY cust_optiling)
-npu_op_package_add(${package_name} LIBRARY cust_optiling cust_opapi cust_op_proto ascendc_kernels)
+npu_op_package_add(${vendor_name} LIBRARY cust_optiling cust_opapi cust_op_proto ascendc_kernels)
+"""
+
+BUILD = """\
+#!/bin/bash
+# Builds the package: build_out/custom_opp_*.run installs it. Source set_env.sh first.
+set -e
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+cmake -S . -B build_out --preset=default
+cmake --build build_out --target binary package
 """
 
 README = """\
@@ -196,7 +208,7 @@ README = """\
 An operator in Ascend C: `op_host/@snake@.cpp` has its definition, inference and tiling,
 `op_kernel/@snake@.cpp` the code of the device.
 
-    opwright ascendc build .
+    opwright ascendc build .            # or ./build.sh, which makes build_out/custom_opp_*.run
     ASCEND_CUSTOM_OPP_PATH=$PWD/build_out/packages/vendors/customize opwright run -- python test.py
 
 The kernel copies its first input until `Compute` says what the operator computes. With

@@ -22,7 +22,7 @@ LISTS = """\
 cmake_minimum_required(VERSION 3.19)
 project(operators LANGUAGES CXX)
 find_package(ASC REQUIRED)
-set(ASCEND_COMPUTE_UNIT ascend910b ascend950)
+set(ASCEND_COMPUTE_UNIT Ascend910B1 ascend950)
 npu_op_package(tests TYPE @type@ CONFIG INSTALL_PATH ${CMAKE_BINARY_DIR}/made)
 npu_op_code_gen(SRC host/blend.cpp PACKAGE tests OUT_DIR ${ASCEND_AUTOGEN_PATH})
 npu_op_library(cust_optiling TILING host/blend.cpp)

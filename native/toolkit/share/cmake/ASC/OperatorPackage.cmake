@@ -6,7 +6,6 @@
 if(NOT ASCEND_AUTOGEN_PATH)
   set(ASCEND_AUTOGEN_PATH "${CMAKE_BINARY_DIR}/autogen")
 endif()
-set(OPWRIGHT_CHIPS ascend910b ascend910_93)
 
 function(_opwright_note key value)
   set_property(GLOBAL APPEND PROPERTY OPWRIGHT_${key} "${value}")
@@ -203,8 +202,8 @@ function(_opwright_finish_package name)
   set(others)
   foreach(chip IN LISTS CHIPS)
     string(TOLOWER "${chip}" chip)
-    if(chip IN_LIST OPWRIGHT_CHIPS)
-      list(APPEND lines "chip\t${chip}")
+    if(chip MATCHES "^(ascend910b|ascend910_93)[0-9]*$")  # a family, or one of its models
+      list(APPEND lines "chip\t${CMAKE_MATCH_1}")
     else()
       list(APPEND others ${chip})
     endif()
