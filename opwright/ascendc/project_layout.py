@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.ascendc.project_errors import ProjectLayoutError
 
 if TYPE_CHECKING:
-    from pathlib import Path, PurePath
+    from pathlib import PurePath
 
 __all__ = ["KernelFile", "KernelOptions", "OperatorProject", "list_files", "read_project"]
 
 SOURCES = (".cpp", ".cc", ".cxx")
 DEFAULT_VENDOR = "customize"  # what msOpGen writes
 VENDOR = re.compile(r"[A-Za-z0-9_-]+")
-DEPENDENCIES = re.compile(r"\bDEPENDENCIES((?:\s+[a-z_0-9]+)+)")
+DEPENDENCIES = re.compile(r"\bDEPENDENCIES((?:\s+[a-z_0-9.]+)+)")
 INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<](?:[^">\n]*/)?(\w+)\.h[">]', re.MULTILINE)
 # Endings of sources that define operators, and of those for the AI CPU.
 OTHER_CODE = ("_def", "_aicpu")
@@ -172,25 +173,47 @@ def dependencies(root: Path, repository: Path) -> tuple[Path, ...]:
     """Return the host sources of the operators on which this one depends.
 
     `DEPENDENCIES foreach_utils` in an operator's CMakeLists.txt stands for the tiling and inference
-    functions in `*/foreach_utils/op_host`; the definitions there are other operators.
+    functions in `*/foreach_utils/op_host`, `matmul.common` for those in `matmul/common/op_host`; the
+    definitions there are other operators.
+
+    Raises
+    ------
+    ProjectLayoutError
+        OPW-A010: the repository has no folder of that name.
     """
     lists = [root / "CMakeLists.txt", root / "op_host" / "CMakeLists.txt"]
-    texts = [path.read_text(encoding="utf-8", errors="replace") for path in lists if path.is_file()]
-    names = (
-        name
-        for text in texts
-        for words in DEPENDENCIES.findall(text)
-        for name in words.split()
-        if name != root.name
-    )
-    return tuple(
-        path
-        for name in dict.fromkeys(names)
+    found: list[Path] = []
+    seen = {root.name}
+    for path in filter(Path.is_file, lists):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for name in (name for words in DEPENDENCIES.findall(text) for name in words.split()):
+            if name not in seen:
+                seen.add(name)
+                found += sources_of_dependency(name, repository, where=str(path))
+    return tuple(found)
+
+
+def sources_of_dependency(name: str, repository: Path, *, where: str) -> list[Path]:
+    """Return the host sources of one operator of the repository, without its definition."""
+    place = name.replace(".", "/")
+    folders = [
+        folder
         for depth in range(LEVELS)
-        for folder in sorted(repository.glob("*/" * depth + f"{name}/op_host"))
-        for path in list_files(folder, folder)
+        for folder in sorted(repository.glob("*/" * depth + place))
+        if folder.is_dir()
+    ]
+    if not folders:
+        raise ProjectLayoutError(
+            where=where,
+            got=f"DEPENDENCIES {name}, and {repository} has no folder {place}",
+            fix="correct the name, or take the whole repository",
+        )
+    return [
+        path
+        for folder in folders
+        for path in list_files(folder / "op_host", folder / "op_host")
         if path.suffix in SOURCES and not path.stem.endswith(OTHER_CODE)
-    )
+    ]
 
 
 def with_shared_sources(sources: tuple[Path, ...], shared: Path) -> tuple[Path, ...]:

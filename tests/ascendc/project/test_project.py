@@ -203,7 +203,7 @@ def test_an_operator_of_a_repository_finds_what_it_shares(tmp_path: Path) -> Non
 def test_host_code_of_a_repository_has_what_it_depends_on(tmp_path: Path) -> None:
     root = tmp_path / "ops"
     files = {
-        "foreach/abs/CMakeLists.txt": "add_all_modules_sources(DEPENDENCIES rms)",
+        "foreach/abs/CMakeLists.txt": "add_all_modules_sources(DEPENDENCIES norm.common rms)",
         "foreach/abs/op_host/CMakeLists.txt": """\
             add_modules_sources(OPTYPE abs DEPENDENCIES utils abs
                 COMPUTE_UNIT ascend910b)""",
@@ -213,6 +213,7 @@ def test_host_code_of_a_repository_has_what_it_depends_on(tmp_path: Path) -> Non
         "foreach/utils/op_host/tiling.cpp": "",
         "foreach/utils/op_host/utils_def.cpp": "",
         "foreach/utils/op_host/utils_aicpu.cpp": "",
+        "norm/common/op_host/shared_tiling.cpp": "",
         "norm/rms/op_host/arch22/rms_tiling.cpp": "",
         "common/inc/op_host/cache.h": "",
         "common/src/op_host/cache.cpp": '#include "hash.h"',
@@ -225,12 +226,16 @@ def test_host_code_of_a_repository_has_what_it_depends_on(tmp_path: Path) -> Non
     project = read_project(root / "foreach" / "abs")
     assert [str(path.relative_to(root.resolve())) for path in map(Path.resolve, project.host)] == [
         "foreach/abs/op_host/abs_def.cpp",
+        "norm/common/op_host/shared_tiling.cpp",
         "norm/rms/op_host/arch22/rms_tiling.cpp",
         "foreach/utils/op_host/tiling.cpp",
         "common/src/op_host/cache.cpp",
         "common/src/op_host/hash.cpp",
     ]
     assert project.repository[-1] == root.resolve() / "common" / "inc" / "op_host"
+    (root / "foreach" / "abs" / "CMakeLists.txt").write_text("add_x(DEPENDENCIES rsm)")
+    with pytest.raises(ProjectLayoutError, match="DEPENDENCIES rsm, and .*/ops has no folder rsm"):
+        read_project(root / "foreach" / "abs")
 
 
 def test_kernels_include_those_beside_them(tmp_path: Path) -> None:
