@@ -29,6 +29,12 @@ void assign(at::Tensor& out, const at::Tensor& result) {
   out.copy_(result);
 }
 
+void require_sizes(const at::Tensor& out, const char* name, at::IntArrayRef sizes) {
+  if (!out.defined()) return;  // as in assign
+  require(out.sizes() == sizes, ACLNN_ERR_PARAM_INVALID, "output '", name, "' has shape ", out.sizes(),
+          ", but the operator produces ", sizes);
+}
+
 at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
   // In a dry run copying would ask for memory, and end before the operator has checked its arguments.
   if (!out.has_storage() && out.sizes() == self.sizes()) return out;

@@ -38,6 +38,8 @@ OPWRIGHT_API void require_expandable(const at::Tensor& tensor, at::IntArrayRef s
 
 // For ATen functions without an out= form: the result must have the output's shape; the dtype is converted.
 OPWRIGHT_API void assign(at::Tensor& out, const at::Tensor& result);
+// Refuses an output of another shape before the body asks for memory: phase 1 sees nothing that is checked later.
+OPWRIGHT_API void require_sizes(const at::Tensor& out, const char* name, at::IntArrayRef sizes);
 inline void assign(at::Tensor& first, at::Tensor& second, const std::tuple<at::Tensor, at::Tensor>& results) {
   assign(first, std::get<0>(results));
   assign(second, std::get<1>(results));

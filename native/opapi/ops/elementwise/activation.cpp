@@ -114,6 +114,17 @@ void shrink(const at::Tensor& self, const at::Scalar& lambd, const at::Scalar& b
   assign(out, at::where(low, self + bias, at::where(high, self - bias, at::zeros_like(self))));
 }
 
+// ATen asks for memory before it looks at the gradient.
+void glu_backward(const at::Tensor& grad, const at::Tensor& self, int64_t dim, at::Tensor& out) {
+  at::DimVector sizes(self.sizes());
+  const int64_t size = self.size(dim);
+  sizes[at::maybe_wrap_dim(dim, self.dim())] = size / 2;
+  require(size % 2 == 0 && grad.sizes() == sizes, ACLNN_ERR_PARAM_INVALID, "parameter 'gradOut' has shape ",
+          grad.sizes(), "; it must have half of dimension ", dim, " of self, which has shape ", self.sizes());
+  require_sizes(out, "out", self.sizes());
+  at::glu_backward_out(out, grad, self, dim);
+}
+
 }  // namespace
 
 ACLNN(Relu, (In, self)(Out, out), relu(self, out))
@@ -166,7 +177,7 @@ ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), mish_backward(gr
 ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward, output, gradInput)
 ACTIVATION_BACKWARD(TanhBackward, tanh_backward, output, gradInput)
 ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))
-ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), at::glu_backward_out(out, gradOut, self, dim))
+ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), glu_backward(gradOut, self, dim, out))
 
 ACLNN(Hardshrink, (In, self)(Scalar, lambd)(Out, out), at::hardshrink_out(out, self, lambd))
 ACLNN(HardshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),

@@ -1,6 +1,7 @@
 // native/opapi/ops/elementwise/arithmetic.cpp
 // Sums, differences, products, quotients, powers. Sibling names stand together: torch_npu takes the old path for the
 // whole group if one of them is missing.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/special_xlog1py.h>
 
 #include <string_view>
@@ -74,6 +75,10 @@ void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& 
 template <class Function>
 void fold(at::Tensor& out, at::TensorList tensors, Function function) {
   require(!tensors.empty(), ACLNN_ERR_PARAM_INVALID, "parameter 'tensors' has no tensors, but must have one or more");
+  // Before the body asks for memory: phase 1 sees nothing that is checked later (dry_run.h).
+  at::DimVector sizes(tensors[0].sizes());
+  for (const at::Tensor& tensor : tensors) sizes = at::infer_size_dimvector(sizes, tensor.sizes());
+  require_sizes(out, "out", sizes);
   at::Tensor result = tensors[0];
   for (size_t i = 1; i < tensors.size(); ++i) result = function(result, tensors[i]);
   assign(out, result);

@@ -48,7 +48,10 @@ COMPARISON(Ge, ge)
 ACLNN(LessScalar, (In, self)(Operand, other)(Out, out), at::le_out(out, self, other.beside(self)))
 
 // out: one boolean.
-ACLNN(Equal, (In, self)(In, other)(Out, out), out.fill_(at::equal(self, other)))
+ACLNN(Equal, (In, self)(In, other)(Out, out),
+      require(out.numel() == 1, ACLNN_ERR_PARAM_INVALID, "output 'out' has shape ", out.sizes(),
+              ", but the operator produces one element");
+      out.fill_(at::equal(self, other)))
 ACLNN(IsClose, (In, self)(In, other)(Double, rtol)(Double, atol)(Bool, equalNan)(Out, out),
       assign(out, at::isclose(self, other, rtol, atol, equalNan)))
 ACLNN(IsFinite, (In, self)(Out, out), is_finite(out, self))

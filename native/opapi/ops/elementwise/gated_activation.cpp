@@ -17,7 +17,19 @@ Halves halves(const at::Tensor& tensor, int64_t dim) {
   return {tensor.narrow(dim, 0, size / 2), tensor.narrow(dim, size / 2, size / 2)};
 }
 
+// Called first in a body, before it asks for memory (dry_run.h): half precision is widened, and what is checked later
+// phase 1 does not see.
+void require_half(const at::Tensor& out, const char* name, const at::Tensor& x, int64_t dim) {
+  const int64_t size = x.size(dim);
+  require(size % 2 == 0, ACLNN_ERR_PARAM_INVALID, "dimension ", dim, " has ", size,
+          " elements; it is split into halves and must be even");
+  at::DimVector sizes(x.sizes());
+  sizes[at::maybe_wrap_dim(dim, x.dim())] = size / 2;
+  require_sizes(out, name, sizes);
+}
+
 void swiglu(at::Tensor& out, const at::Tensor& x, int64_t dim) {
+  require_half(out, "out", x, dim);
   const auto [gate, factor] = halves(widened(x), dim);
   into(out, gate.scalar_type(), [&](at::Tensor& target) {
     at::silu_out(target, gate);
@@ -37,6 +49,8 @@ void swiglu_grad(at::Tensor& out, const at::Tensor& grad, const at::Tensor& x, i
 
 // `left` names the half that goes through GELU; the result of GELU is kept for the backward pass.
 void geglu(at::Tensor& out, at::Tensor& out_gelu, const at::Tensor& self, int64_t dim, int64_t approximate, bool left) {
+  require_half(out, "out", self, dim);
+  require_half(out_gelu, "outGelu", self, dim);
   const auto [first, second] = halves(widened(self), dim);
   at::Tensor gelu =
       out_gelu.scalar_type() == first.scalar_type() ? out_gelu : at::empty(first.sizes(), first.options());
@@ -58,6 +72,7 @@ void geglu_grad(at::Tensor& out, const at::Tensor& grad, const at::Tensor& self,
 }
 
 void gelu_mul(at::Tensor& out, const at::Tensor& input, const std::string& approximate) {
+  require_half(out, "out", input, -1);
   const auto [gate, factor] = halves(widened(input), -1);
   assign(out, at::gelu(gate, approximate.empty() ? "none" : approximate).mul_(factor));
 }
@@ -107,6 +122,7 @@ void clipped_swiglu(at::Tensor& out, const at::Tensor& x, const OptionalTensor& 
                     bool interleaved, int64_t mode = 0) {
   require(mode == 0 || mode == 1, ACLNN_ERR_PARAM_INVALID, "clampMode is ", mode, "; allowed: 0, 1");
   const ClippedRows layout(x, dim, clip, interleaved);
+  require_half(out, "out", x, dim);
   if (out.numel() == 0) return;
   const int64_t used = rows_in_groups(groups, layout.rows);
   const auto [first, second] = layout.split(widened(x).reshape({layout.rows, -1}));
@@ -152,6 +168,7 @@ at::Tensor in_rows(const at::Tensor& tensor) { return tensor.reshape({-1, tensor
 // SwiGLU with a weight for each row; rows behind the groups are 0.
 void swiglu_group(at::Tensor& out, const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& groups,
                   double limit) {
+  require_half(out, "out", x, -1);
   if (out.numel() == 0) return;
   const at::Tensor rows = in_rows(widened(x));
   const auto [gate, factor] = clamped_halves(rows, limit);
@@ -197,6 +214,7 @@ at::Tensor squashed(const at::Tensor& values, double bound) { return values.div(
 // beta tanh(gate / beta) sigmoid(gate) times the other half, which a linear_beta above 0 bounds as well.
 void situ_glu(at::Tensor& out, const at::Tensor& x, int64_t dim, const Situ& situ) {
   require(situ.beta != 0, ACLNN_ERR_PARAM_INVALID, "beta is 0; it divides the gate");
+  require_half(out, "out", x, dim);
   const auto [first, second] = halves(widened(x), dim);
   const at::Tensor &gate = situ.left ? first : second, &up = situ.left ? second : first;
   at::Tensor result = squashed(gate, situ.beta).mul_(gate.sigmoid());
@@ -238,6 +256,7 @@ void squared_relu(at::Tensor& out, const at::Tensor& input) { assign(out, widene
 void fatrelu_mul(at::Tensor& out, const at::Tensor& input, const at::Tensor& threshold) {
   require(threshold.numel() == 1, ACLNN_ERR_PARAM_INVALID, "threshold has ", threshold.numel(),
           " elements; allowed: 1");
+  require_half(out, "out", input, -1);
   const auto [gate, factor] = halves(widened(input), -1);
   assign(out, gate.masked_fill(gate.lt(widened(threshold).reshape({})), 0).mul_(factor));
 }

@@ -18,6 +18,8 @@ void check_groups(int64_t channels, int64_t groups) {
 void group_norm(const at::Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias, int64_t n, int64_t c,
                 int64_t hxw, int64_t groups, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
   check_groups(c, groups);
+  require_sizes(mean, "meanOut", {n, groups});
+  require_sizes(rstd, "rstdOut", {n, groups});
   const at::Tensor dense = input.contiguous();
   at::Tensor result = result_for(out, dense);
   const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
@@ -60,6 +62,9 @@ int64_t pixels(const at::Tensor& input) { return c10::multiply_integers(input.si
 // Group normalisation followed by swish(z) = z * sigmoid(scale * z).
 void group_norm_swish(const at::Tensor& x, const OptionalTensor& gamma, const OptionalTensor& beta, int64_t groups,
                       double eps, bool activate, double scale, at::Tensor& y, at::Tensor& mean, at::Tensor& rstd) {
+  // Before the body asks for memory: phase 1 sees nothing that is checked later (dry_run.h).
+  require_sizes(mean, "meanOut", {x.size(0), groups});
+  require_sizes(rstd, "rstdOut", {x.size(0), groups});
   const at::Tensor values = x.to(at::kFloat);
   at::Tensor normalised = at::empty(x.sizes(), values.options());
   group_norm(values, gamma, beta, x.size(0), x.size(1), pixels(x), groups, eps, normalised, mean, rstd);

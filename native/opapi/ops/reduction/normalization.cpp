@@ -28,11 +28,14 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::In
                          const at::Tensor& rstd, const OptionalTensor& weight, const OptionalTensor& bias,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
+  const auto [input_wanted, weight_wanted, bias_wanted] = mask<3>(output_mask);
+  if (input_wanted) require_sizes(grad_input, "gradInputOut", input.sizes());
+  if (weight_wanted) require_sizes(grad_weight, "gradWeightOut", shape);
+  if (bias_wanted) require_sizes(grad_bias, "gradBiasOut", shape);
   // ATen's kernel adds up the gradients of half precision in half precision.
   const at::Tensor dense = widened(input).contiguous();
   const at::Tensor scale = or_undefined(parameter(weight, dense));
   const auto [rows, columns] = at::native::_check_layer_norm_inputs(dense, shape, scale, or_undefined(bias));
-  const auto [input_wanted, weight_wanted, bias_wanted] = mask<3>(output_mask);
   const at::TensorOptions options = dense.options();
   at::Tensor by_input, by_weight, by_bias;
   if (input_wanted) by_input = result_for(grad_input, dense);
@@ -45,6 +48,14 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::In
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
+}
+
+// A mean or its like: one for all normalised dimensions, which are as many as `gamma` has. Called first in a body,
+// before it asks for memory: phase 1 sees nothing that is checked later (dry_run.h).
+void require_statistic(const at::Tensor& statistic, const char* name, const at::Tensor& x, const at::Tensor& gamma) {
+  at::DimVector sizes(x.sizes());
+  std::fill(sizes.end() - std::min(gamma.dim(), x.dim()), sizes.end(), 1);
+  require_sizes(statistic, name, sizes);
 }
 
 // Normalises a sum; `gamma` has the normalised dimensions.
@@ -74,6 +85,8 @@ at::Tensor sum_layer_norm_backward(const at::Tensor& grad, const at::Tensor& sum
 void add_layer_norm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, const at::Tensor& beta,
                     const OptionalTensor& bias, double eps, at::Tensor& y, at::Tensor& mean, at::Tensor& rstd,
                     at::Tensor& x) {
+  require_statistic(mean, "meanOut", x1, gamma);
+  require_statistic(rstd, "rstdOut", x1, gamma);
   at::Tensor sum = at::add(x1.to(at::kFloat), x2);
   if (bias) sum.add_(*bias);
   sum_layer_norm(sum, gamma, beta, eps, y, mean, rstd);
@@ -86,6 +99,13 @@ void add_layer_norm_backward(const at::Tensor& grad, const at::Tensor& x1, const
   const at::Tensor by_sum =
       sum_layer_norm_backward(grad, at::add(x1.to(at::kFloat), x2), gamma, mean, rstd, grad_gamma, grad_beta);
   assign(dx, grad_sum ? at::add(by_sum, *grad_sum) : by_sum);
+}
+
+void deep_norm(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gamma, const at::Tensor& beta, double alpha,
+               double eps, at::Tensor& y, at::Tensor& mean, at::Tensor& rstd) {
+  require_statistic(mean, "meanOut", x, gamma);
+  require_statistic(rstd, "rstdOut", x, gamma);
+  sum_layer_norm(at::add(gx.to(at::kFloat), x, alpha), gamma, beta, eps, y, mean, rstd);
 }
 
 void deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gamma,
@@ -163,6 +183,7 @@ void require_last_sizes(const at::Tensor& gamma, const at::Tensor& x) {
 // x * rstd * gamma in float32; rstd = 1 / sqrt(mean(x^2) + eps) over the dimensions of gamma.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& rstd) {
   require_last_sizes(gamma, x);
+  require_statistic(rstd, "rstdOut", x, gamma);
   const at::Tensor values = x.to(at::kFloat);
   const at::Tensor inverse = at::square(values).mean(last_dims(gamma.dim()), true).add_(eps).rsqrt_();
   assign_statistic(rstd, inverse);
@@ -171,6 +192,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at
 
 void gemma_rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& y, at::Tensor& rstd) {
   require_last_sizes(gamma, x);
+  require_statistic(rstd, "rstdOut", x, gamma);
   assign(y, rms_norm(x, at::add(gamma.to(at::kFloat), 1), eps, rstd));
 }
 
@@ -195,6 +217,7 @@ void rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Te
 void add_rms_norm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, double eps, at::Tensor& y,
                   at::Tensor& rstd, at::Tensor& x) {
   require_last_sizes(gamma, x1);
+  require_statistic(rstd, "rstdOut", x1, gamma);
   const at::Tensor sum = at::add(x1, x2);
   assign(y, rms_norm(sum, gamma, eps, rstd));
   assign(x, sum);
@@ -203,6 +226,7 @@ void add_rms_norm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& 
 void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, double eps, at::Tensor& y1,
                        at::Tensor& y2, at::Tensor& rstd, at::Tensor& x) {
   require_last_sizes(gamma, x1);
+  require_statistic(rstd, "rstdOut", x1, gamma);
   const at::Tensor sum = at::add(x1, x2);
   const at::Tensor result = rms_norm(sum, gamma, eps, rstd);
   assign(y1, result);
@@ -259,7 +283,7 @@ ACLNN(AddLayerNormGrad,
       add_layer_norm_backward(dy, x1, x2, rstd, mean, gamma, dsumOptional, dxOut, dgammaOut, dbetaOut))
 ACLNN(DeepNorm,
       (In, x)(In, gx)(In, beta)(In, gamma)(Double, alpha)(Double, epsilon)(Out, meanOut)(Out, rstdOut)(Out, yOut),
-      sum_layer_norm(at::add(gx.to(at::kFloat), x, alpha), gamma, beta, epsilon, yOut, meanOut, rstdOut))
+      deep_norm(x, gx, gamma, beta, alpha, epsilon, yOut, meanOut, rstdOut))
 ACLNN(DeepNormGrad,
       (In, dy)(In, x)(In, gx)(In, gamma)(In, mean)(In, rstd)(Double,
                                                              alpha)(Out, dxOut)(Out, dgxOut)(Out, dbetaOut)(Out,

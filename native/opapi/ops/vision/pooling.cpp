@@ -1,5 +1,7 @@
 // native/opapi/ops/vision/pooling.cpp
 // Average and maximum pooling, their gradients, and the inverse of maximum pooling.
+#include <ATen/native/Pool.h>
+
 #include "opapi/ops/common/precision.h"
 
 namespace {
@@ -49,11 +51,22 @@ void max_pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef st
   if (pads.size() != 4 || (pads[0] == pads[2] && pads[1] == pads[3])) {
     const std::vector<int64_t> both =
         pads.empty() ? std::vector<int64_t>{0} : pads.slice(0, std::min<size_t>(pads.size(), 2)).vec();
-    assign(out, std::get<0>(at::max_pool2d_with_indices(self, kernel, steps, both, 1, ceil_mode)));
+    at::Tensor places = at::empty({0}, self.options().dtype(at::kLong));
+    into(out, self.scalar_type(), [&](at::Tensor& target) {
+      at::max_pool2d_with_indices_out(target, places, self, kernel, steps, both, 1, ceil_mode);
+    });
     return;
   }
   require(self.is_floating_point(), ACLNN_ERR_PARAM_INVALID, "self is ", self.scalar_type(),
           "; uneven pads are available for floating point only");
+  const auto along = [](at::IntArrayRef values, size_t axis) { return values[values.size() == 1 ? 0 : axis]; };
+  at::DimVector sizes(self.sizes());
+  for (size_t axis = 0; axis < 2; ++axis) {
+    int64_t& size = sizes[sizes.size() - 2 + axis];
+    size = at::native::pooling_output_shape<int64_t>(size + pads[axis] + pads[axis + 2], along(kernel, axis), 0,
+                                                     along(steps, axis), 1, ceil_mode);
+  }
+  require_sizes(out, "out", sizes);
   const at::Tensor padded = at::constant_pad_nd(self, {pads[1], pads[3], pads[0], pads[2]}, -kInfinity);
   assign(out, std::get<0>(at::max_pool2d_with_indices(padded, kernel, steps, 0, 1, ceil_mode)));
 }
