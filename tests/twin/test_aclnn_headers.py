@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -182,6 +184,65 @@ def test_headers_compile_as_c(folder: str, tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text("".join(lines), encoding="utf-8")
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}"]
     subprocess.run([*command, "main.c"], cwd=tmp_path, check=True, timeout=LIMIT)
+
+
+# Folders of the toolkit's include whose headers programs name; those below ascendc and opwright are
+# parts of these. aclnn/opdev is for C++ alone.
+IN_C = ("acl", "aclnn", "hccl")
+IN_CPP = (*IN_C, "exe_graph", "ge", "graph", "lib", "node", "platform", "register", "tiling")
+
+
+def alone(tmp_path: Path, header: Path, compiler: str, *options: str) -> str:
+    """Return what the compiler says to a file that includes nothing else."""
+    include = TOOLKIT.root / "include"
+    source = tmp_path / f"{header.relative_to(include)}.{compiler}".replace("/", "-")
+    source.write_text(f'#include "{header.relative_to(include)}"\n', encoding="utf-8")
+    words = [compiler, *options, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}"]
+    result = subprocess.run(
+        [*words, str(source)], check=False, timeout=LIMIT, capture_output=True, text=True
+    )
+    return "" if result.returncode == 0 else f"{header}: {result.stderr[:1000]}"
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_each_header_compiles_alone_as_cpp(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    include = TOOLKIT.root / "include"
+    headers = [path for name in IN_CPP for path in sorted((include / name).rglob("*.h"))]
+    options = ("-x", "c++", "-std=c++17")
+    with ThreadPoolExecutor(2) as pool:
+        said = list(
+            pool.map(
+                lambda header: alone(tmp_path, header, compiler, *options),
+                [include / "securec.h", *headers],
+            )
+        )
+    assert len(said) > 70
+    assert [text for text in said if text] == []
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_each_header_compiles_alone_as_c(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    include = TOOLKIT.root / "include"
+    headers = [path for name in IN_C for path in sorted((include / name).glob("*.h"))]
+    options = ("-x", "c", "-std=c99")
+    said = [
+        alone(tmp_path, header, compiler, *options) for header in [include / "securec.h", *headers]
+    ]
+    assert len(said) > 20
+    assert [text for text in said if text] == []
+
+
+def test_headers_of_functions_bring_the_types_that_they_name() -> None:
+    """They compile alone because each includes this one; together they are compiled above."""
+    texts = [path.read_text(encoding="utf-8") for path in HEADERS.rglob("*.h")]
+    assert len(texts) > 1500
+    base = '#include "aclnn/aclnn_base.h"\n'
+    forwarding = re.compile(r'#include "(\.\./|aclnnop/)\w+\.h"\n')
+    assert [text for text in texts if base not in text and not forwarding.search(text)] == []
 
 
 BOUNDED = """\
