@@ -52,6 +52,14 @@ def losses(module: Any, device: str, options: list[str]) -> torch.Tensor:  # noq
     return torch.stack(trainer.losses).float().cpu()
 
 
+def without_autocast(options: list[str]) -> list[str]:
+    """Leave out --amp and its dtype."""
+    if "--amp" not in options:
+        return options
+    place = options.index("--amp")
+    return options[:place] + options[place + 2 :]
+
+
 @pytest.mark.parametrize(
     ("command", "tolerance"),
     [
@@ -72,7 +80,9 @@ def test_losses_follow_the_cpu(
     script: Callable[[str], Any], command: str, tolerance: float
 ) -> None:
     name, *options = command.split()
-    npu, cpu = (losses(script(name), device, options) for device in ("npu", "cpu"))
+    npu = losses(script(name), "npu", options)
+    # In half precision the CPU rounds at other places; what both follow is float32.
+    cpu = losses(script(name), "cpu", without_autocast(options))
     torch.testing.assert_close(npu, cpu, rtol=0, atol=tolerance)
     assert npu[-1] < npu[0]
 
