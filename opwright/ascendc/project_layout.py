@@ -173,8 +173,8 @@ def dependencies(root: Path, repository: Path) -> tuple[Path, ...]:
     """Return the host sources of the operators on which this one depends.
 
     `DEPENDENCIES foreach_utils` in an operator's CMakeLists.txt stands for the tiling and inference
-    functions in `*/foreach_utils/op_host`, `matmul.common` for those in `matmul/common/op_host`; the
-    definitions there are other operators.
+    functions in `*/foreach_utils/op_host`, `matmul.common` for those in `matmul/common/op_host`;
+    the definitions there are other operators.
 
     Raises
     ------

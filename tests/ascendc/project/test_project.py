@@ -234,7 +234,7 @@ def test_host_code_of_a_repository_has_what_it_depends_on(tmp_path: Path) -> Non
     ]
     assert project.repository[-1] == root.resolve() / "common" / "inc" / "op_host"
     (root / "foreach" / "abs" / "CMakeLists.txt").write_text("add_x(DEPENDENCIES rsm)")
-    with pytest.raises(ProjectLayoutError, match="DEPENDENCIES rsm, and .*/ops has no folder rsm"):
+    with pytest.raises(ProjectLayoutError, match=r"DEPENDENCIES rsm, and .*/ops has no folder rsm"):
         read_project(root / "foreach" / "abs")
 
 

@@ -276,20 +276,22 @@ CASES = [
 ]
 
 
-def array_of(kind: str, c_type: type, values: list[object]) -> ctypes.c_void_p:
+def array_of(
+    kind: str, values: ctypes.Array[ctypes.c_int64] | ctypes.Array[ctypes.c_bool]
+) -> ctypes.c_void_p:
     """Make an aclIntArray or aclBoolArray."""
     create = acl.nnopbase[f"aclCreate{kind}Array"]
     create.restype = ctypes.c_void_p
-    return ctypes.c_void_p(create((c_type * len(values))(*values), ctypes.c_uint64(len(values))))
+    return ctypes.c_void_p(create(values, ctypes.c_uint64(len(values))))
 
 
 def attribute(ctype: CType, value: object) -> object:
     """Return what phase 1 gets for a parameter that is no tensor."""
     match ctype, value:
         case CType.INT_ARRAY, list():
-            return array_of("Int", ctypes.c_int64, value)
+            return array_of("Int", (ctypes.c_int64 * len(value))(*value))
         case CType.BOOL_ARRAY, list():
-            return array_of("Bool", ctypes.c_bool, value)
+            return array_of("Bool", (ctypes.c_bool * len(value))(*value))
         case CType.TEXT, str():
             return ctypes.c_char_p(value.encode())
         case CType.DOUBLE, float():
